@@ -1,0 +1,3 @@
+"""memfs: agents' memory stores as ordinary directories."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""The wire contract, for both ends: models, routes, and the error envelope."""

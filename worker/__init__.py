@@ -1,0 +1,1 @@
+"""The sync worker: mirrors the tree of each attached store to the remote and brings remote edits in."""
