@@ -1,0 +1,112 @@
+"""Where things are when nobody says: the remote and its key, the state directory, the server's data."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from memfs.config.settings import DEFAULT_BASE_URL, DEFAULT_LISTEN, Settings
+from memfs.core.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteSettings:
+    """Where the remote is and the key that opens it."""
+
+    base_url: str
+    api_key: str
+
+    def __repr__(self) -> str:
+        """Show the URL only: the key must not reach a log by way of a traceback."""
+        return f"RemoteSettings(base_url={self.base_url!r})"
+
+
+def remote_settings(
+    base_url: str | None,
+    api_key_file: Path | None,
+    *,
+    settings: Settings | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> RemoteSettings:
+    """Find the remote and its key: flags, then the environment, then the configuration, then the local server's.
+
+    The key of a local server is found by itself (``api-key`` in its data directory) and ANTHROPIC_API_KEY is never
+    sent to the local default.
+
+    Raises:
+        ConfigError: There is no key, or the key file cannot be read.
+    """
+    env = os.environ if environ is None else environ
+    told = (settings or Settings()).remote
+    url = base_url or env.get("MEMFS_BASE_URL") or told.base_url or env.get("ANTHROPIC_BASE_URL") or DEFAULT_BASE_URL
+    if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).netloc:
+        raise ConfigError(f"the base URL {url!r} is no http(s) URL", remedy=f"Write it like {DEFAULT_BASE_URL}")
+    if api_key_file:
+        return RemoteSettings(base_url=url, api_key=_read_key(api_key_file))
+    if key := env.get("MEMFS_API_KEY"):
+        return RemoteSettings(base_url=url, api_key=key)
+    if told.api_key_file:
+        return RemoteSettings(base_url=url, api_key=_read_key(told.api_key_file))
+    if url != DEFAULT_BASE_URL and (key := env.get("ANTHROPIC_API_KEY")):
+        return RemoteSettings(base_url=url, api_key=key)
+    local = default_server_data(env) / "api-key"
+    if _is_loopback(url) and local.exists():
+        return RemoteSettings(base_url=url, api_key=_read_key(local))
+    raise ConfigError(
+        f"there is no API key for {url}", remedy="Give --api-key-file FILE, or set MEMFS_API_KEY or ANTHROPIC_API_KEY"
+    )
+
+
+def default_state(environ: Mapping[str, str] | None = None) -> Path:
+    """Return the state directory used when none is named."""
+    env = os.environ if environ is None else environ
+    if named := env.get("MEMFS_STATE"):
+        return Path(named)
+    return _home(env, "XDG_STATE_HOME", ".local/state") / "default"
+
+
+def default_server_data(environ: Mapping[str, str] | None = None) -> Path:
+    """Return the server's data directory used when none is named."""
+    return _home(os.environ if environ is None else environ, "XDG_DATA_HOME", ".local/share") / "server"
+
+
+def parse_listen(text: str) -> tuple[str, int]:
+    """Read ``HOST:PORT`` (an IPv6 host in brackets; port 0 lets the kernel choose).
+
+    Raises:
+        ConfigError: It is something else.
+    """
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65_535:  # noqa: PLR2004  (the highest TCP port)
+        raise ConfigError(f"{text!r} is no HOST:PORT", remedy=f"Write it like {DEFAULT_LISTEN}")
+    return host.strip("[]"), int(port)
+
+
+def _home(env: Mapping[str, str], variable: str, below_home: str) -> Path:
+    if env.get(variable):
+        return Path(env[variable]) / "memfs"
+    if os.geteuid() == 0:
+        return Path("/var/lib/memfs")
+    return Path.home() / below_home / "memfs"
+
+
+def _read_key(path: Path) -> str:
+    try:
+        key = path.read_text(encoding="ascii").strip()
+    except OSError as error:
+        raise ConfigError(f"the API key file {path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"the API key file {path} holds no key") from None
+    if not key or not key.isprintable() or " " in key:
+        raise ConfigError(f"the API key file {path} holds no key", remedy="It must hold the key and nothing else")
+    return key
+
+
+def _is_loopback(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

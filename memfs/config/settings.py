@@ -1,0 +1,100 @@
+"""What a ``memfs.toml`` may say: one model per table, every default and unit beside its name."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from memfs.core.attachment import Access, WantedStore
+
+DEFAULT_LISTEN = "127.0.0.1:8484"
+DEFAULT_BASE_URL = f"http://{DEFAULT_LISTEN}"
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+# TOML has no path: it is read from a string.
+FilePath = Annotated[Path, BeforeValidator(lambda text: Path(text).expanduser() if isinstance(text, str) else text)]
+Seconds = Annotated[float, Field(gt=0, le=86_400, strict=False)]
+Umask = Annotated[str, Field(pattern="^0?[0-7]{3}$")]
+
+
+class StateTable(_Table):
+    """``[state]``: what memfs keeps on this host."""
+
+    dir: FilePath | None = Field(default=None, description="State directory: trees, baselines, sockets")
+
+
+class RemoteTable(_Table):
+    """``[remote]``: where the stores are."""
+
+    base_url: str | None = Field(default=None, description="Base URL of the hosted API or of a memfs server")
+    api_key_file: FilePath | None = Field(default=None, description="File that holds the API key, mode 0600")
+
+
+class MountTable(_Table):
+    """``[mount]``: how the stores appear."""
+
+    point: FilePath | None = Field(default=None, description="Directory under which each store appears")
+    allow_other: bool = Field(default=False, description="Let other users than the mounting one in")
+    uid: int | None = Field(default=None, ge=0, description="Owner of every file, the mounting user unless given")
+    gid: int | None = Field(default=None, ge=0, description="Group of every file, the mounting user's unless given")
+    umask: Umask = Field(default="022", description="Permission bits that no file shows, octal")
+    open_upcalls: Literal["auto", "always"] = Field(
+        default="auto", description="`always` for kernels or sandboxes that cannot open files by themselves"
+    )
+
+
+class WorkerTable(_Table):
+    """``[worker]``: how local edits go out and remote ones come in."""
+
+    poll_s: Seconds = Field(default=2.0, description="Seconds between two looks for remote edits")
+    drain_timeout_s: Seconds = Field(default=20.0, description="Longest time a stopping worker goes on pushing")
+
+
+class ServerTable(_Table):
+    """``[server]``: the embedded server of `memfs up`, and what `memfs serve` uses."""
+
+    embedded: bool = Field(default=False, description="`memfs up` starts a server of its own")
+    listen: str = Field(default=DEFAULT_LISTEN, description="HOST:PORT to listen on")
+    data: FilePath | None = Field(default=None, description="Data directory: database and API key")
+
+
+class NamesTable(_Table):
+    """``[names]``: further names that are no memories, in gitignore syntax."""
+
+    local_only: list[str] = Field(default=[], description="Never synced, not counted")
+    held_back: list[str] = Field(default=[], description="A memory only when it still exists after 60 s")
+
+
+class LoggingTable(_Table):
+    """``[logging]``: what the processes tell."""
+
+    level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level shown")
+
+
+class StoreTable(_Table):
+    """``[[stores]]``: one attached store."""
+
+    store: str = Field(min_length=1, description="Id (`memstore_…`) or display name")
+    access: Literal["read_write", "read_only"] = Field(default="read_write", description="`read_write` or `read_only`")
+    instructions: str = Field(default="", max_length=4_096, description="What an agent is told about this store")
+
+
+class Settings(_Table):
+    """Everything a ``memfs.toml`` may say."""
+
+    state: StateTable = StateTable()
+    remote: RemoteTable = RemoteTable()
+    mount: MountTable = MountTable()
+    worker: WorkerTable = WorkerTable()
+    server: ServerTable = ServerTable()
+    names: NamesTable = NamesTable()
+    logging: LoggingTable = LoggingTable()
+    stores: list[StoreTable] = Field(default=[])
+
+    def wanted_stores(self) -> list[WantedStore]:
+        """Return the stores as a resolver takes them."""
+        return [WantedStore(store=s.store, access=Access(s.access), instructions=s.instructions) for s in self.stores]
