@@ -12,6 +12,7 @@ MemfsError
 │   ├── PathTooLong             … of its length
 │   ├── InvalidContent          the bytes are no UTF-8 text
 │   ├── ContentTooLarge         more bytes than a memory may hold
+│   ├── InvalidMetadata         a store's metadata pass a limit
 │   └── StoreReadOnly           a read_only or archived store refuses every change
 ├── AuthenticationFailed        no or a wrong credential
 ├── PermissionRefused           the credential may not do this
@@ -101,6 +102,12 @@ class ContentTooLarge(InvalidRequest):
     code, errno = "content_too_large", errno.EFBIG
 
 
+class InvalidMetadata(InvalidRequest):
+    """A store's metadata have too many pairs, or a key or value that is too long."""
+
+    code = "invalid_metadata"
+
+
 class StoreReadOnly(InvalidRequest):
     """The store is attached read_only, or archived."""
 
@@ -184,7 +191,7 @@ class RemoteUnavailable(MemfsError):
         remedy: See `MemfsError`.
     """
 
-    code, errno, http_status, exit_code, retryable = "remote_unavailable", errno.EHOSTUNREACH, 503, 7, True
+    code, errno, http_status, exit_code, retryable = "remote_unavailable", errno.EHOSTUNREACH, 529, 7, True
 
     def __init__(self, message: str, *, retry_after_s: float | None = None, remedy: str = "") -> None:
         super().__init__(message, remedy=remedy)
