@@ -6,8 +6,10 @@ compare-and-swap against the identity that the worker observed.
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import Any, NamedTuple
 
 from memfs.core.errors import InvalidRequest
@@ -116,6 +118,7 @@ class Answer:
 _KINDS: dict[str, type[Request]] = {
     kind.__name__.lower(): kind for kind in (Replace, Remove, Move, Reload, Changed, Refresh, Ping)
 }
+_MALFORMED = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 def encode_request(request: Request) -> bytes:
@@ -132,9 +135,12 @@ def decode_request(line: bytes) -> Request:
     try:
         fields = json.loads(line)
         kind = _KINDS[fields.pop("op")]
-        return kind(**_typed(fields))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        request = kind(**_typed(fields))
+        if isinstance(request, Remove | Move):
+            Identity(*request.expect)  # only a Replace may expect that nothing is there
+    except _MALFORMED as error:
         raise InvalidRequest(f"the mount was asked something it does not know: {error}") from None
+    return request
 
 
 def encode_answer(answer: Answer) -> bytes:
@@ -149,9 +155,8 @@ def decode_answer(line: bytes) -> Answer:
         InvalidRequest: It is no answer this version knows.
     """
     try:
-        fields = json.loads(line)
-        return Answer(**_typed(fields) | {"outcome": Outcome(fields["outcome"])})
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return Answer(**_typed(json.loads(line)))
+    except _MALFORMED as error:
         raise InvalidRequest(f"the mount answered something unknown: {error}") from None
 
 
@@ -160,10 +165,39 @@ def _line(fields: dict[str, Any]) -> bytes:
 
 
 def _typed(fields: dict[str, Any]) -> dict[str, Any]:
-    for name in ("expect", "identity"):
-        if fields.get(name) is not None:
-            fields[name] = Identity(*fields[name])
-    for name in ("prune", "made", "paths"):
-        if name in fields:
-            fields[name] = tuple(fields[name])
-    return fields
+    return {name: _READ[name](value) for name, value in fields.items()}
+
+
+def _exactly(kind: type, value: Any) -> Any:  # noqa: ANN401  (what JSON may hold)
+    if type(value) is not kind:
+        raise TypeError(f"{kind.__name__} expected, not {type(value).__name__}")
+    return value
+
+
+def _identity(value: Any) -> Identity | None:  # noqa: ANN401  (what JSON may hold)
+    return None if value is None else Identity(*(_exactly(int, number) for number in _exactly(list, value)))
+
+
+def _texts(value: Any) -> tuple[str, ...]:  # noqa: ANN401  (what JSON may hold)
+    return tuple(_exactly(str, text) for text in _exactly(list, value))
+
+
+_text = partial(_exactly, str)
+_READ: dict[str, Callable[[Any], Any]] = {
+    "store_id": _text,
+    "path": _text,
+    "target": _text,
+    "staged": _text,
+    "trash": _text,
+    "error": _text,
+    "expect": _identity,
+    "identity": _identity,
+    "prune": _texts,
+    "made": _texts,
+    "paths": _texts,
+    "force": partial(_exactly, bool),
+    "appended_bytes": partial(_exactly, int),
+    "errno": partial(_exactly, int),
+    "facts": partial(_exactly, dict),
+    "outcome": Outcome,
+}
