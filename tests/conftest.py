@@ -1,0 +1,66 @@
+"""What holds for every test: a clean log, no settings of this machine, no mount left behind, repeatable examples."""
+
+import logging
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+# The short profile finds the same on every machine; `make test-long` asks for the long one (--hypothesis-profile).
+hypothesis.settings.register_profile("short", derandomize=True, max_examples=25, deadline=None, database=None)
+hypothesis.settings.register_profile("long", max_examples=500, deadline=None, print_blob=True)
+hypothesis.settings.load_profile("short")
+
+SETTINGS_OF_THE_MACHINE = ("MEMFS_", "ANTHROPIC_", "XDG_", "NOTIFY_SOCKET")
+
+
+@pytest.fixture(autouse=True)
+def no_unexpected_warnings(caplog: pytest.LogCaptureFixture, request: pytest.FixtureRequest) -> Iterator[None]:
+    yield
+    expected = [marker.args[0] for marker in request.node.iter_markers("expect_log")]
+    for when in ("setup", "call", "teardown"):
+        for record in caplog.get_records(when):
+            text = record.getMessage()
+            if record.levelno >= logging.WARNING and not any(part in text for part in expected):
+                pytest.fail(f"unexpected log: {record.name}: {text}")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_settings_of_this_machine() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name in os.environ:
+            if name.startswith(SETTINGS_OF_THE_MACHINE):
+                patch.delenv(name)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_mount_left_behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Whatever tests make lies below one directory, so that a mount of another run is not mistaken for ours."""
+    below = tmp_path_factory.getbasetemp()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(below))
+        patch.setattr(tempfile, "tempdir", str(below))
+        yield
+    left = mounts_below(below)
+    for mount_point in reversed(left):
+        subprocess.run(["fusermount", "-u", "-z", mount_point], check=False, timeout=10)
+    if left:
+        pytest.fail(f"a test left a mount behind: {', '.join(left)}")
+
+
+def mounts_below(directory: Path) -> list[str]:
+    """Return the mount points below ``directory``, outermost first; a dead mount is only read about, never touched."""
+    lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    mount_points = [_unescaped(line.split(" ")[4]) for line in lines]
+    return [point for point in mount_points if point.startswith(f"{directory}/")]
+
+
+def _unescaped(field: str) -> str:
+    """Undo the kernel's octal escapes of space, tab, newline and backslash."""
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), field)

@@ -1,0 +1,88 @@
+"""Names that programs use while saving: which files are no memories, or not yet."""
+
+import pytest
+
+from memfs.core.names import Names
+
+
+@pytest.mark.parametrize(
+    "relative",
+    [
+        ".note.md.swp",
+        "deep/.note.md.swx",
+        "note.md~",
+        ".#note.md",
+        "#note.md#",
+        ".nfs000000001",
+        ".fuse_hidden0001",
+        ".~lock.table.ods#",
+        "a/b/.DS_Store",
+        ".git",
+        ".git/objects/pack/x.pack",
+        "repo/.git/HEAD",
+        "a/__pycache__/x.pyc",
+    ],
+)
+def test_a_name_of_an_editor_or_a_tool_is_local_only(relative: str) -> None:
+    names = Names()
+
+    assert names.is_local_only(relative)
+    assert not names.is_held_back(relative)
+
+
+@pytest.mark.parametrize("relative", ["4913", "d/4913", "sedAb3xYz", "sedentary", "note.tmp", ".tmp-123", "a/.tmp-x"])
+def test_a_name_that_may_be_a_note_is_held_back(relative: str) -> None:
+    names = Names()
+
+    assert names.is_held_back(relative)
+    assert not names.is_local_only(relative)
+
+
+@pytest.mark.parametrize(
+    "relative",
+    [
+        "note.md",
+        "sedentary.md",
+        "sed",
+        "note.swp",
+        ".gitignore",
+        ".github/x.md",
+        "#note",
+        "a#b#c",
+        "__pycache__",  # a file, not the directory
+        "tmp/note.md",
+        "49131",
+        "!important.md",
+    ],
+)
+def test_an_ordinary_name_is_a_memory(relative: str) -> None:
+    names = Names()
+
+    assert not names.is_local_only(relative)
+    assert not names.is_held_back(relative)
+
+
+@pytest.mark.parametrize(
+    ("relative", "expected"),
+    [(".git", True), ("a/.git", True), ("a/__pycache__", True), ("a", False), (".github", False)],
+)
+def test_what_lies_below_a_local_only_directory_is_local_only(relative: str, expected: bool) -> None:
+    assert expected == Names().is_local_only_directory(relative)
+    assert expected == Names().is_local_only(relative + "/any/thing.md")
+
+
+def test_the_configuration_adds_to_either_kind() -> None:
+    names = Names(local_only=["*.log", "#draft"], held_back=["new-*"])
+
+    assert names.is_local_only("a/b.log")
+    assert names.is_local_only("#draft")
+    assert names.is_local_only("note.md~")
+    assert names.is_held_back("a/new-1")
+    assert names.is_held_back("4913")
+
+
+def test_local_only_wins_over_held_back() -> None:
+    names = Names(local_only=["*.tmp"])
+
+    assert names.is_local_only("a.tmp")
+    assert not names.is_held_back("a.tmp")
