@@ -30,7 +30,7 @@ types: setup
 	@$(bin)/mypy
 
 house: setup
-	@$(bin)/lint-imports --config pyproject.toml
+	@$(bin)/lint-imports --no-logo
 
 format: setup  ## format and mend what ruff can mend
 	@$(bin)/ruff check --fix .
