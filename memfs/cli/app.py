@@ -1,0 +1,69 @@
+"""The command ``memfs``: every command's name and help, and the one place where an error becomes an exit code.
+
+Each command imports its room when it runs, so that ``memfs --help`` and the small commands start at once.
+"""
+
+import sys
+from typing import Annotated
+
+import typer
+
+import memfs
+from memfs.cli import demo, memories, mount, serve, status, stores, sync, tool, up, versions
+from memfs.core.errors import MemfsError
+
+app = typer.Typer(
+    name="memfs",
+    help="Agents' memory stores as ordinary directories.",
+    epilog="Two commands to begin: `memfs demo` shows everything at work; `memfs up` mounts your stores.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_RUN, _LOOK, _PARTS = "Run", "Look and change", "The parts, each useful alone"
+
+app.command("up", rich_help_panel=_RUN)(up.up)
+app.command("demo", rich_help_panel=_RUN)(demo.demo)
+app.command("status", rich_help_panel=_LOOK)(status.status)
+app.add_typer(stores.app, name="stores", rich_help_panel=_LOOK)
+app.add_typer(memories.app, name="memories", rich_help_panel=_LOOK)
+app.add_typer(versions.app, name="versions", rich_help_panel=_LOOK)
+app.command("tool", rich_help_panel=_LOOK)(tool.tool)
+app.command("serve", rich_help_panel=_PARTS)(serve.serve)
+app.command("mount", rich_help_panel=_PARTS)(mount.mount)
+app.command("unmount", rich_help_panel=_PARTS)(mount.unmount)
+app.command("sync", rich_help_panel=_PARTS)(sync.sync)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"memfs {memfs.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Agents' memory stores as ordinary directories."""
+
+
+def main() -> None:
+    """Run the command line: an error memfs foresees is one line on standard error and its exit code."""
+    try:
+        app()
+    except MemfsError as error:
+        sys.stdout.flush()
+        typer.echo(f"memfs: {error}", err=True)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        # The reader of a pipe went away (`memfs memories list … | head`): nothing is wrong, and nobody listens.
+        sys.stderr.close()
+        sys.exit(141)
+
+
+if __name__ == "__main__":
+    main()
