@@ -1,0 +1,61 @@
+"""Durability in one place: a file is written beside its name, fsynced, renamed, and its directory fsynced.
+
+Whoever writes a file of the state directory writes it here. No locks and no threads: callers own their paths.
+"""
+
+import os
+import secrets
+from pathlib import Path
+
+PRIVATE_FILE_MODE = 0o600
+
+
+def write_atomic(path: Path, content: bytes, *, mode: int = PRIVATE_FILE_MODE) -> None:
+    """Put ``content`` at ``path`` so that any reader, and any restart, sees the old bytes or all the new ones."""
+    temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.tmp")
+    try:
+        _write_durably(temporary, content, mode)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    fsync_directory(path.parent)
+
+
+def stage(staging: Path, name: str, content: bytes) -> Path:
+    """Write and fsync ``content`` as ``staging/name``, ready to be renamed into the tree; an older one is replaced."""
+    path = staging / name
+    path.unlink(missing_ok=True)
+    _write_durably(path, content, PRIVATE_FILE_MODE)
+    return path
+
+
+def fsync_directory(directory: Path | int) -> None:
+    """Make the names in a directory durable; takes its path or an open descriptor of it."""
+    if isinstance(directory, int):
+        os.fsync(directory)
+        return
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_all(descriptor: int, content: bytes, offset: int) -> None:
+    """Write every byte at ``offset``, however many calls it takes."""
+    view = memoryview(content)
+    while view:
+        written = os.pwrite(descriptor, view, offset)
+        view, offset = view[written:], offset + written
+
+
+def _write_durably(path: Path, content: bytes, mode: int) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(path, flags, mode)
+    try:
+        os.fchmod(descriptor, mode)
+        write_all(descriptor, content, 0)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
