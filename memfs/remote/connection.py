@@ -1,0 +1,149 @@
+"""One connection pool to one base URL: how a call is sent, and when an answer is none (`RemoteUnavailable`).
+
+The only importer of httpx; used by `HttpRemote`. Nothing is repeated here (`Retrying` does that). Messages name the
+base URL, never the key and never a content. One event loop; calls may run in parallel, ``in_flight`` at a time. Proxy
+and CA settings of the environment apply as httpx reads them, except for a remote on this host.
+"""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from ipaddress import ip_address
+from typing import Any, Final, NoReturn, TypeVar
+
+import httpx
+from pydantic import TypeAdapter, ValidationError
+
+import memfs
+from memfs.api import errors, routes
+from memfs.core.errors import AuthenticationFailed, ConfigError, InvalidRequest, RemoteUnavailable
+
+Result = TypeVar("Result")
+
+_KEEPALIVE_S: Final = 30.0
+_REMEDY: Final = "Check the base URL, and that the server runs"
+
+
+class Connection:
+    """Calls to the API below ``base_url``; the arguments are those of `HttpRemote`."""
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str,
+        *,
+        connect_timeout_s: float,
+        timeout_s: float,
+        in_flight: int,
+        transport: httpx.AsyncBaseTransport | None,
+    ) -> None:
+        url = _parse_base_url(base_url)
+        if not api_key or not api_key.isascii() or not api_key.isprintable() or " " in api_key:
+            raise ConfigError(f"the API key for {url} is empty or has characters that no key has")
+        self._base_url = str(url).rstrip("/")
+        self._timeout_s = timeout_s
+        self._turn = asyncio.Semaphore(in_flight)
+        self._client = httpx.AsyncClient(
+            headers={
+                routes.AUTHORIZATION: f"Bearer {api_key}",
+                routes.ANTHROPIC_VERSION: routes.VERSION_VALUE,
+                routes.BETA: routes.BETA_MEMORY,
+                "user-agent": f"memfs/{memfs.__version__}",
+                "accept": "application/json",
+            },
+            timeout=httpx.Timeout(timeout_s, connect=connect_timeout_s),
+            limits=httpx.Limits(
+                max_connections=in_flight, max_keepalive_connections=in_flight, keepalive_expiry=_KEEPALIVE_S
+            ),
+            transport=transport,
+            trust_env=not _is_this_host(url.host),
+        )
+
+    async def call(
+        self,
+        method: str,
+        where: str,
+        shape: TypeAdapter[Result],
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> Result:
+        """Send a request and return its answer as ``shape`` reads it.
+
+        Raises:
+            MemfsError: What the answer says (`memfs.api.errors`); RemoteUnavailable where there is no usable one.
+        """
+        content = None if body is None else _encode(body)
+        headers = None if body is None else {"content-type": "application/json"}
+        try:
+            async with self._turn, asyncio.timeout(self._timeout_s):
+                response = await self._client.request(
+                    method, self._base_url + where, params=query, content=content, headers=headers
+                )
+        except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
+            raise self._unreachable(error) from None
+        if not response.is_success:
+            self._raise(response)
+        return self._parse(response, shape)
+
+    async def aclose(self) -> None:
+        """Let go of the connections."""
+        await self._client.aclose()
+
+    def _parse(self, response: httpx.Response, shape: TypeAdapter[Result]) -> Result:
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise RemoteUnavailable(f"{self._base_url} answered {kind or 'nothing'} instead of JSON", remedy=_REMEDY)
+        try:
+            return shape.validate_json(response.content)
+        except ValidationError as error:
+            # The input stays out of the message: it may be a memory's content.
+            trouble = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            place = ".".join(map(str, trouble["loc"])) or "the body"
+            raise RemoteUnavailable(
+                f"{self._base_url} answered what is no Memory Stores API: {place} ({trouble['type']})", remedy=_REMEDY
+            ) from None
+
+    def _raise(self, response: httpx.Response) -> NoReturn:
+        error = errors.from_response(response.status_code, response.content, response.headers)
+        if isinstance(error, RemoteUnavailable):
+            message = f"{self._base_url}: {error.message}"
+            raise type(error)(message, retry_after_s=error.retry_after_s, remedy=error.remedy)
+        if isinstance(error, AuthenticationFailed):
+            message = f"{self._base_url} refuses the API key: {error.message}"
+            raise AuthenticationFailed(message, remedy="Check --api-key-file or MEMFS_API_KEY")
+        raise error
+
+    def _unreachable(self, error: Exception) -> RemoteUnavailable:
+        """Say what kept the answer away. Other texts of httpx are left out: one quotes a header, and so the key."""
+        if isinstance(error, httpx.TimeoutException | TimeoutError):
+            return RemoteUnavailable(f"{self._base_url} did not answer in time", remedy=_REMEDY)
+        if isinstance(error, httpx.ConnectError):
+            return RemoteUnavailable(f"{self._base_url} cannot be reached ({error})", remedy=_REMEDY)
+        return RemoteUnavailable(f"{self._base_url} broke off the answer ({type(error).__name__})", remedy=_REMEDY)
+
+
+def _parse_base_url(text: str) -> httpx.URL:
+    try:
+        url = httpx.URL(text)
+    except httpx.InvalidURL:
+        raise ConfigError("the base URL is no URL", remedy="Write it like https://host/prefix") from None
+    if url.userinfo:
+        raise ConfigError("the base URL carries a credential", remedy="Give the key with --api-key-file")
+    if url.scheme not in {"http", "https"} or not url.host or url.query or url.fragment:
+        raise ConfigError(f"the base URL {text!r} is no http(s) URL", remedy="Write it like https://host/prefix")
+    return url
+
+
+def _is_this_host(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _encode(body: Mapping[str, Any]) -> bytes:
+    try:
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        raise InvalidRequest("a field of the request is not Unicode text (it has a lone surrogate)") from None
