@@ -24,7 +24,10 @@ Umask = Annotated[str, Field(pattern="^0?[0-7]{3}$")]
 class StateTable(_Table):
     """``[state]``: what memfs keeps on this host."""
 
-    dir: FilePath | None = Field(default=None, description="State directory: trees, baselines, sockets")
+    dir: FilePath | None = Field(
+        default=None,
+        description="State directory; if not set `/var/lib/memfs/default` for root, else below `$XDG_STATE_HOME`",
+    )
 
 
 class RemoteTable(_Table):
@@ -59,7 +62,10 @@ class ServerTable(_Table):
 
     embedded: bool = Field(default=False, description="`memfs up` starts a server of its own")
     listen: str = Field(default=DEFAULT_LISTEN, description="HOST:PORT to listen on")
-    data: FilePath | None = Field(default=None, description="Data directory: database and API key")
+    data: FilePath | None = Field(
+        default=None,
+        description="Database and API key; if not set `/var/lib/memfs/server` for root, else below `$XDG_DATA_HOME`",
+    )
 
 
 class NamesTable(_Table):
