@@ -29,6 +29,7 @@ MemfsError
 ├── MountRefused                the mount cannot be made; each cause has a code of its own
 │   ├── MountPointMissing · MountPointBusy · MountPointNotEmpty · StaleMount · NotMounted · StateBelowMount
 │   └── DeviceMissing · LibfuseMissing · FusermountMissing
+├── StateDamaged                what the worker knows of a store cannot be read
 └── Unsynced                    what was asked for is not all on the remote yet
 """
 
@@ -268,6 +269,12 @@ class FusermountMissing(MountRefused):
     """An ordinary user needs fusermount, which is not installed."""
 
     code, errno = "fusermount_missing", errno.ENOENT
+
+
+class StateDamaged(MemfsError):
+    """A store's state.db is no database, is damaged, or was made by a newer memfs; the message names the file."""
+
+    code, exit_code = "state_damaged", 10
 
 
 class Unsynced(MemfsError):
