@@ -1,96 +1,77 @@
 """``memfs versions``: the history of a store's memories, which outlives the memories themselves."""
 
-import asyncio
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memfs.cli import options
+from memfs.cli import options, remote_access
+from memfs.core.errors import NotFound
 
 if TYPE_CHECKING:
     from memfs.api.models import Actor, MemoryVersion
+    from memfs.remote.protocol import Remote
 
 app = typer.Typer(help="Look at the history of memories.", no_args_is_help=True)
 
 Store = Annotated[str, typer.Argument(metavar="STORE", help="Id or name of the store.")]
+Path = Annotated[
+    str | None, typer.Option("--path", metavar="PATH", help="Only of memories that were ever at this path.")
+]
+Version = Annotated[str, typer.Argument(metavar="VERSION", help="Id of the version (`memver_…`).")]
 
 
 @app.command("list")
 def list_versions(
     store: Store,
-    path: Annotated[
-        str | None, typer.Option("--path", metavar="PATH", help="Only of memories ever at this path.")
-    ] = None,
+    path: Path = None,
     as_json: options.Json = False,
     base_url: options.BaseUrl = None,
     api_key_file: options.ApiKeyFile = None,
 ) -> None:
     """List versions, newest first: what changed, when, and by whom."""
-    versions = asyncio.run(_versions(store, path, base_url, api_key_file))
-    from memfs.cli.output import print_json, print_table  # noqa: PLC0415  (a command loads its rooms when it runs)
+    from memfs.cli.output import moment, print_json, print_table  # noqa: PLC0415  (a command loads its rooms when it runs)
 
+    async def history(remote: "Remote") -> "list[MemoryVersion]":
+        store_id = (await remote_access.find_store(remote, store)).id
+        return [version async for version in remote.list_versions(store_id)]
+
+    found = remote_access.run(base_url, api_key_file, history)
+    # A memory keeps its history under its id: one that was renamed is shown under every name it had.
+    ids = {version.memory_id for version in found if version.path == path}
+    shown = [version for version in found if path is None or version.memory_id in ids]
     if as_json:
-        print_json([version.model_dump(mode="json") for version in versions])
+        print_json([version.model_dump(mode="json") for version in shown])
         return
     print_table(
         ["VERSION", "OPERATION", "PATH", "BYTES", "WHEN", "BY"],
         [
-            [
-                v.id,
-                v.operation,
-                v.path or "(redacted)",
-                str(v.content_size_bytes or ""),
-                str(v.created_at),
-                _who(v.created_by),
-            ]
-            for v in versions
+            [v.id, v.operation, v.path or "(redacted)", _size(v), moment(v.created_at), _author(v.created_by)]
+            for v in shown
         ],
     )
 
 
 @app.command("show")
 def show_version(
-    store: Store,
-    version: Annotated[str, typer.Argument(metavar="VERSION", help="Id of the version (`memver_…`).")],
-    base_url: options.BaseUrl = None,
-    api_key_file: options.ApiKeyFile = None,
+    store: Store, version: Version, base_url: options.BaseUrl = None, api_key_file: options.ApiKeyFile = None
 ) -> None:
     """Print the exact bytes that a memory had in a version."""
-    content = asyncio.run(_content(store, version, base_url, api_key_file))
-    typer.get_binary_stream("stdout").write(content)
+
+    async def retrieve(remote: "Remote") -> "MemoryVersion":
+        return await remote.retrieve_version((await remote_access.find_store(remote, store)).id, version)
+
+    found = remote_access.run(base_url, api_key_file, retrieve)
+    if found.content is None:
+        why = "is redacted" if found.redacted_at else "records a deletion"
+        raise NotFound(f"the version {version} {why}: it has no content")
+    typer.get_binary_stream("stdout").write(found.content.encode())
 
 
-async def _versions(store: str, path: str | None, base_url: str | None, key_file: Path | None) -> "list[MemoryVersion]":
-    from memfs.cli.remote_access import find_store, open_remote  # noqa: PLC0415
-
-    remote = open_remote(base_url, key_file)
-    try:
-        store_id = (await find_store(remote, store)).id
-        found = [version async for version in remote.list_versions(store_id)]
-    finally:
-        await remote.aclose()
-    # A memory keeps its history under its id: one that was renamed is shown under every name it had.
-    ids = {version.memory_id for version in found if version.path == path}
-    return [version for version in found if path is None or version.memory_id in ids]
+def _size(version: "MemoryVersion") -> str:
+    return "" if version.content_size_bytes is None else str(version.content_size_bytes)
 
 
-async def _content(store: str, version_id: str, base_url: str | None, key_file: Path | None) -> bytes:
-    from memfs.cli.remote_access import find_store, open_remote  # noqa: PLC0415
-    from memfs.core.errors import NotFound  # noqa: PLC0415
-
-    remote = open_remote(base_url, key_file)
-    try:
-        version = await remote.retrieve_version((await find_store(remote, store)).id, version_id)
-    finally:
-        await remote.aclose()
-    if version.content is None:
-        why = "is redacted" if version.redacted_at else "records a deletion"
-        raise NotFound(f"the version {version_id} {why}: it has no content")
-    return version.content.encode()
-
-
-def _who(actor: "Actor | None") -> str:
+def _author(actor: "Actor | None") -> str:
     if actor is None:
         return ""
     return next((str(value) for name, value in actor.model_dump().items() if name != "type"), actor.type)
