@@ -4,42 +4,21 @@
 lives. A lock and a DirectOwner belong to one thread at a time.
 """
 
+import errno
 import fcntl
 import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol, Self, assert_never
 
-from memfs.core.errors import AlreadyHeld
-from memfs.core.tree_requests import Answer, Request
+from memfs.core.errors import AlreadyHeld, MemfsError
+from memfs.core.tree_requests import Answer, Changed, Move, Outcome, Ping, Refresh, Reload, Remove, Replace, Request
+from memfs.tree import swap
+from memfs.tree.places import Places, StoreDirectories
 
 _POLL_S = 0.02
-
-
-class StoreDirectories(Protocol):
-    """Where a store's files are (`memfs.state.layout.StoreLayout`)."""
-
-    @property
-    def tree(self) -> Path:
-        """The files."""
-        ...
-
-    @property
-    def staging(self) -> Path:
-        """Pulled bytes, not yet in place."""
-        ...
-
-    @property
-    def trash(self) -> Path:
-        """Displaced bytes."""
-        ...
-
-    @property
-    def owner_lock(self) -> Path:
-        """The file to lock."""
-        ...
 
 
 class TreeOwner(Protocol):
@@ -122,4 +101,30 @@ class DirectOwner:
         Raises:
             AlreadyHeld: A mount owns the tree.
         """
-        raise NotImplementedError
+        match request:
+            case Replace() | Remove() | Move():
+                return self._swap(request)
+            case Reload() | Changed() | Refresh() | Ping():
+                return Answer()
+            case _ as never:
+                assert_never(never)
+
+    def _swap(self, request: Replace | Remove | Move) -> Answer:
+        directories = self._directories(request.store_id)
+        lock = OwnerLock(directories.owner_lock)
+        lock.acquire(self._timeout_s)
+        try:
+            with Places(directories) as places:
+                done = swap.perform(places, request)
+                if done.displaced >= 0:
+                    os.close(done.displaced)
+                return swap.settle(done)
+        except (OSError, MemfsError) as error:
+            return failed(error)
+        finally:
+            lock.release()
+
+
+def failed(error: OSError | MemfsError) -> Answer:
+    """Return the answer to a request that could not be done."""
+    return Answer(outcome=Outcome.CHANGED, error=str(error), errno=error.errno or errno.EIO)
