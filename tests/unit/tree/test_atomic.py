@@ -1,0 +1,67 @@
+"""Durable writes: the old bytes or the new ones, never something between, and no leftovers."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from memfs.tree.atomic import fsync_directory, stage, write_all, write_atomic
+from memfs.tree.trash import path_in, trash_name
+
+
+def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("a long old content")
+
+    write_atomic(path, b"new", mode=0o640)
+
+    assert path.read_bytes() == b"new"
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_space(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "a"
+    path.write_text("old")
+    monkeypatch.setattr(os, "fsync", no_space)
+
+    with pytest.raises(OSError, match="No space"):
+        write_atomic(path, b"new")
+
+    assert path.read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a"]
+
+
+def test_staging_replaces_an_older_leftover(tmp_path: Path) -> None:
+    stage(tmp_path, "s1", b"older and longer")
+
+    path = stage(tmp_path, "s1", b"new")
+
+    assert path.read_bytes() == b"new"
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_write_all_goes_on_after_short_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = os.pwrite
+    monkeypatch.setattr(os, "pwrite", lambda fd, view, offset: whole(fd, view[:2], offset))
+    with (tmp_path / "a").open("wb") as file:
+        write_all(file.fileno(), b"hello", 1)
+    fsync_directory(tmp_path)
+
+    assert (tmp_path / "a").read_bytes() == b"\0hello"
+
+
+@pytest.mark.parametrize("path", ["/a.md", "/notes/é ü.md", "/a%2Fb~c"])
+def test_a_name_in_trash_tells_where_the_bytes_were(path: str) -> None:
+    name = trash_name(path, 1_785_751_200_123_456_789)
+
+    assert name.startswith("20260803T100000.123456789Z~")
+    assert path_in(name) == path
+
+
+def test_a_long_path_gives_a_name_that_a_directory_can_hold() -> None:
+    assert len(trash_name("/" + "é" * 500, 0)) == 240
+    assert path_in("something else") is None
