@@ -17,6 +17,7 @@ app = typer.Typer(
     help="Agents' memory stores as ordinary directories.",
     epilog="Two commands to begin: `memfs demo` shows everything at work; `memfs up` mounts your stores.",
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

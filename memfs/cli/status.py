@@ -1,0 +1,125 @@
+"""``memfs status``: what is attached, synced, owed and wrong, from the state directory and whoever serves it.
+
+It only looks: neither the mount nor the worker need run, and nothing of theirs is locked or waited for long.
+"""
+
+import os
+import socket
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from memfs.cli import options
+from memfs.config import default_state, load
+from memfs.core.errors import InvalidRequest
+from memfs.core.tree_requests import Ping, decode_answer, encode_request
+from memfs.state.layout import Layout
+
+if TYPE_CHECKING:
+    from memfs.state.summary import StoreSummary
+
+PING_TIMEOUT_S = 2.0
+
+
+def status(state: options.State = None, config: options.Config = None, as_json: options.Json = False) -> None:
+    """Show stores, access, state, pending, problems, conflicts and the last sync."""
+    from memfs.cli.output import print_json  # noqa: PLC0415  (a command loads its rooms when it runs)
+    from memfs.state.summary import summaries  # noqa: PLC0415
+
+    layout = Layout(state or load(config).state.dir or default_state())
+    found, mount_point, worker = summaries(layout), _mount_point(layout), _is_locked(layout.worker_lock)
+    if as_json:
+        head = {"state": str(layout.root), "mount_point": mount_point, "worker_runs": worker}
+        print_json(head | {"stores": [_as_json(one) for one in found]})
+        return
+    typer.echo(f"state   {layout.root}")
+    typer.echo(f"mount   {mount_point or 'not mounted'}")
+    typer.echo(f"worker  {'running' if worker else 'not running'}")
+    if not found:
+        typer.echo("no store is attached: say `memfs up --store NAME --mount DIR`")
+        return
+    _print_stores(found)
+
+
+def _print_stores(found: "list[StoreSummary]") -> None:
+    from memfs.cli.output import print_table, printable  # noqa: PLC0415
+
+    now = time.time()
+    print_table(
+        ["STORE", "DIRECTORY", "ACCESS", "STATE", "MEMORIES", "PENDING", "PROBLEMS", "CONFLICTS", "LAST SYNC"],
+        [
+            [
+                one.attachment.name,
+                one.attachment.slug,
+                "read_write" if one.attachment.is_writable else "read_only",
+                _state(one),
+                *(str(count) for count in (one.memories, one.pending, len(one.problems), len(one.conflicts))),
+                _ago(one.last_sync_at, now),
+            ]
+            for one in found
+        ],
+    )
+    for one in found:
+        notes = [f"error: {one.sync_error[1]}"] if one.sync_error else []
+        notes += [f"problem: {problem.path}: {problem.message}" for problem in one.problems]
+        notes += [f"conflict: {conflict.path}: the other text is {conflict.copy_path}" for conflict in one.conflicts]
+        for note in notes:
+            typer.echo(printable(f"{one.attachment.slug}: {note}"))
+
+
+def _state(one: "StoreSummary") -> str:
+    if one.sync_error:
+        return one.sync_error[0]
+    if one.last_sync_at is None:
+        return "never synced"
+    return "pending" if one.pending else "synced"
+
+
+def _as_json(one: "StoreSummary") -> dict[str, Any]:
+    return {
+        **asdict(one.attachment),
+        "is_writable": one.attachment.is_writable,
+        "state": _state(one).replace(" ", "_"),
+        "memories": one.memories,
+        "pending": list(one.pending_paths),
+        "problems": [asdict(problem) for problem in one.problems],
+        "conflicts": [asdict(conflict) for conflict in one.conflicts],
+        "last_sync_at": one.last_sync_at,
+        "error": dict(zip(("code", "message"), one.sync_error, strict=True)) if one.sync_error else None,
+    }
+
+
+def _mount_point(layout: Layout) -> str | None:
+    """Ask the mount of this state where it is; None when there is none."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asker:
+        asker.settimeout(PING_TIMEOUT_S)
+        try:
+            asker.connect(str(layout.mount_socket))
+            asker.sendall(encode_request(Ping()))
+            with asker.makefile("rb") as answers:
+                return str(decode_answer(answers.readline()).facts["mount_point"])
+        except (OSError, InvalidRequest, KeyError):
+            return None
+
+
+def _is_locked(lock: Path) -> bool:
+    """Tell whether somebody holds the lock, without taking it: a worker that starts now must find it free."""
+    try:
+        found = lock.stat()
+    except FileNotFoundError:
+        return False
+    device = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}"
+    return f" {device}:{found.st_ino} " in Path("/proc/locks").read_text(encoding="ascii")
+
+
+def _ago(moment: float | None, now: float) -> str:
+    if moment is None:
+        return "never"
+    seconds = max(0, round(now - moment))
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds // size} {unit} ago"
+    return f"{seconds} s ago"
