@@ -18,7 +18,7 @@ test: check  ## lint, types, layers and the whole test suite
 	@$(bin)/python -m pytest -m "not long"
 
 test-long: check  ## the same with the long fault, kill and model tests
-	@$(bin)/python -m pytest
+	@$(bin)/python -m pytest --hypothesis-profile=long
 
 check: lint types house  ## what needs no running code
 
