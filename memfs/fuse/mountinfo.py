@@ -1,0 +1,67 @@
+"""What is mounted where, read from ``/proc/self/mountinfo``: a dead mount is read about, never touched.
+
+Used by the checks before a mount and by unmounting. Pure but for `read`.
+"""
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+SOURCE = "memfs"
+"""``fsname`` and ``subtype`` of every mount of ours."""
+
+_TABLE = Path("/proc/self/mountinfo")
+_ESCAPE = re.compile(rb"\\([0-7]{3})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mount:
+    """One line of the table."""
+
+    mount_id: int
+    device: str
+    """``0:42``: the minor number also names the connection below /sys/fs/fuse/connections."""
+    mount_point: Path
+    kind: str
+    source: str
+
+    @property
+    def is_ours(self) -> bool:
+        """Tell whether memfs made it."""
+        return self.kind == f"fuse.{SOURCE}" or (self.kind == "fuse" and self.source == SOURCE)
+
+
+def parse(table: bytes) -> list[Mount]:
+    """Return the mounts of a table; where mount points are equal, the later one lies on top."""
+    return [_mount(line) for line in table.splitlines() if b" - " in line]
+
+
+def read() -> list[Mount]:
+    """Return what is mounted in this process's namespace."""
+    return parse(_TABLE.read_bytes())
+
+
+def at(mount_point: Path) -> Mount | None:
+    """Return what is mounted exactly at ``mount_point`` (absolute, without symbolic links), the topmost."""
+    found = [mount for mount in read() if mount.mount_point == mount_point]
+    return found[-1] if found else None
+
+
+def _mount(line: bytes) -> Mount:
+    # 36 35 0:42 / /mnt/memory rw,nosuid shared:1 - fuse.memfs memfs rw,user_id=0
+    before, _, after = line.partition(b" - ")
+    mount_id, _parent, device, _root, mount_point = before.split(b" ")[:5]
+    kind, source = after.split(b" ")[:2]
+    return Mount(
+        mount_id=int(mount_id),
+        device=device.decode(),
+        mount_point=Path(os.fsdecode(_unescaped(mount_point))),
+        kind=kind.decode(),
+        source=os.fsdecode(_unescaped(source)),
+    )
+
+
+def _unescaped(field: bytes) -> bytes:
+    """Undo the kernel's octal escapes of space, tab, newline and backslash."""
+    return _ESCAPE.sub(lambda match: bytes([int(match[1], 8)]), field)

@@ -1,0 +1,119 @@
+"""The life of a mount, in the foreground: check, mount, serve until a signal, unmount. ``memfs mount`` calls `run`.
+
+Threading: `run` belongs to the main thread, which only waits for signals. The session's thread answers the kernel, the
+notifier's thread tells it what changed, the socket's thread answers the worker. None of them ever touches the mount.
+"""
+
+import logging
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memfs.core.errors import MountRefused
+from memfs.core.tree_requests import Answer, Ping, Request
+from memfs.fuse import checks, holders, lock, outside
+from memfs.fuse.mount_socket import MountSocket
+from memfs.fuse.notifier import Notifier
+from memfs.fuse.options import MountOptions, OpenUpcalls
+from memfs.fuse.outside import Pulse
+from memfs.fuse.signals import Signals
+from memfs.fuse.unmounting import unmount
+from memfs.vfs.filesystem import FileSystem
+from memfs.vfs.values import Invalidation
+
+if TYPE_CHECKING:
+    from memfs.fuse.operations import Operations
+    from memfs.fuse.session import Session
+
+__all__ = ["MountOptions", "OpenUpcalls", "run", "unmount"]
+
+log = logging.getLogger(__name__)
+
+READY_TIMEOUT_S = 10.0
+_UNMOUNT_EVERY_S = 0.25
+_BUSY_ATTEMPTS = 20
+"""How often a busy mount is tried (about 5 s) before it is detached under those who use it."""
+_LAST_REQUESTS_S = 1.0
+
+
+def run(
+    filesystem: Callable[[Callable[[Invalidation], None]], FileSystem],
+    *,
+    socket_path: Path,
+    mount_point: Path,
+    options: MountOptions,
+    on_ready: Callable[[], None],
+) -> int:
+    """Mount, serve until a signal or an unmount, and return the exit code.
+
+    SIGTERM, SIGINT and SIGHUP unmount; while programs use the mount this is tried for about 5 s, then, or at a second
+    signal, it is detached. Everything written is on the local disk at any moment.
+
+    Args:
+        filesystem: Makes what is served, given where invalidations go; closed at the end.
+        socket_path: Where the worker asks, in the state directory.
+        mount_point: An empty directory.
+        options: How to mount.
+        on_ready: Called once the mount answers through the kernel.
+
+    Raises:
+        MountRefused: Its subclasses say what is in the way.
+        AlreadyHeld: Another mount serves this state directory.
+    """
+    from memfs.fuse.operations import Operations  # noqa: PLC0415  (raises LibfuseMissing; unmounting needs no libfuse)
+    from memfs.fuse.session import Session  # noqa: PLC0415  (the same)
+
+    checks.check_host(allow_other=options.allow_other)
+    point = checks.locate(mount_point)
+    checks.check_state(socket_path.parent, point)
+    with ExitStack() as stack:
+        stack.enter_context(lock.held(socket_path.parent, point))
+        checks.check_mount_point(point)
+        signals, notifier = stack.enter_context(Signals()), Notifier()
+        served = filesystem(notifier.put)
+        stack.callback(served.close)
+        operations = Operations(served, options.open_upcalls)
+        session = Session(operations, point, allow_other=options.allow_other)
+        session.start(on_end=signals.wake)
+        stack.callback(session.close)
+        notifier.start(session.notify_entry, session.notify_inode)
+        stack.callback(notifier.stop)
+        if outside.look(point, READY_TIMEOUT_S) is not Pulse.ALIVE:
+            raise MountRefused(f"the mount at {point} does not answer")
+        socket = MountSocket(socket_path, _answering(served, point, operations))
+        stack.callback(socket.close)
+        socket.start()
+        on_ready()
+        _serve(session, signals, point)
+    return 0
+
+
+def _answering(served: FileSystem, point: Path, operations: "Operations") -> Callable[[Request], Answer]:
+    def answer(request: Request) -> Answer:
+        answered = served.apply(request)
+        if not isinstance(request, Ping):
+            return answered
+        facts = {"pid": os.getpid(), "mount_point": str(point), "upcalls": operations.upcalls.counts()}
+        return replace(answered, facts=answered.facts | facts)
+
+    return answer
+
+
+def _serve(session: "Session", signals: Signals, point: Path) -> None:
+    while not signals.asked and not session.has_ended:
+        signals.wait()
+    if not signals.asked and session.is_mounted():
+        raise MountRefused(f"the kernel aborted the connection of the mount at {point}", remedy="Mount it again")
+    for attempt in range(_BUSY_ATTEMPTS + 1):
+        if session.has_ended or not session.is_mounted():
+            break
+        if attempt == _BUSY_ATTEMPTS:
+            log.warning("%s is detached while in use: %s", point, holders.told(point))
+        lazy = attempt == _BUSY_ATTEMPTS or signals.asked > 1
+        outside.unmount(point, lazy=lazy)
+        if session.is_mounted():
+            signals.wait(_UNMOUNT_EVERY_S)
+    session.end(_LAST_REQUESTS_S)

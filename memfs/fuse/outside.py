@@ -1,0 +1,78 @@
+"""What touches a mount, done by short-lived processes: the one that serves a mount must never wait for itself.
+
+Killed while its own request is unanswered, a serving process never dies and everyone else hangs. So the look at a mount
+and the unmounting run outside, without the descriptor of /dev/fuse. Every wait here is bounded.
+"""
+
+import errno
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import suppress
+from enum import Enum
+from pathlib import Path
+
+# The exit code is an errno. Both calls are asked: attributes may come from the kernel's cache, statvfs never does.
+_LOOK = "import os, sys; os.stat(sys.argv[1]); os.statvfs(sys.argv[1])"
+_UNMOUNT = (
+    "c = __import__('ctypes').CDLL(None, use_errno=True)\n"
+    "if c.umount2(os.fsencode(sys.argv[1]), int(sys.argv[2])): raise OSError(__import__('ctypes').get_errno(), '')"
+)
+_GUARD = "import os, sys\ntry:\n    {}\nexcept OSError as error:\n    sys.exit(error.errno)"
+_DETACH = 2  # MNT_DETACH
+_KILLED_WAIT_S = 0.5
+_UNMOUNT_TIMEOUT_S = 10.0
+
+
+class Pulse(Enum):
+    """What a look at a mount showed."""
+
+    ALIVE = "it answers"
+    DEAD = "its process is gone"
+    SILENT = "it does not answer"
+
+
+def look(mount_point: Path, timeout_s: float) -> Pulse:
+    """Ask the mount for its attributes and figures, from another process."""
+    code = _run(_guarded(_LOOK), str(mount_point), timeout_s=timeout_s)
+    if code is None:
+        return Pulse.SILENT
+    return Pulse.DEAD if code in {errno.ENOTCONN, errno.ECONNABORTED} else Pulse.ALIVE
+
+
+def unmount(mount_point: Path, *, lazy: bool, timeout_s: float = _UNMOUNT_TIMEOUT_S) -> None:
+    """Try to unmount; whether it worked is seen in `mountinfo`. ``lazy`` detaches even while programs use it."""
+    if os.geteuid() == 0:
+        _run(_guarded(_UNMOUNT), str(mount_point), str(_DETACH if lazy else 0), timeout_s=timeout_s)
+    elif fusermount := shutil.which("fusermount"):
+        _wait([fusermount, "-u", "-q", *(["-z"] if lazy else []), "--", str(mount_point)], timeout_s)
+
+
+def abort(device: str) -> None:
+    """End a connection whose process is gone or hangs, where this process may: waiting programs get an error."""
+    control = Path("/sys/fs/fuse/connections") / device.partition(":")[2] / "abort"
+    with suppress(OSError):
+        control.write_text("1")
+
+
+def _guarded(statement: str) -> str:
+    return _GUARD.format(statement.replace("\n", "\n    "))
+
+
+def _run(code: str, *arguments: str, timeout_s: float) -> int | None:
+    return _wait([sys.executable, "-I", "-S", "-c", code, *arguments], timeout_s)
+
+
+def _wait(command: list[str], timeout_s: float) -> int | None:
+    """Return the exit code, None where the process hangs (it is killed, and may stay until the mount lets it go)."""
+    process = subprocess.Popen(  # noqa: S603  (fixed words and a path)
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/"
+    )
+    try:
+        return process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_KILLED_WAIT_S)
+        return None
