@@ -1,0 +1,93 @@
+"""Which stores are attached, and how: written by the worker, read by the mount and the command line.
+
+Kept in each store's own database, so that the mount starts without the remote and a store's directory is complete in
+itself. `attached` may be called from any thread and never makes anything.
+"""
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+
+from memfs.core.attachment import Access, Attachment
+from memfs.state.database import open_to_read, open_to_write, transaction
+from memfs.state.layout import Layout, StoreLayout
+
+_PRIVATE = 0o700
+
+
+def attach(layout: Layout, attachments: Sequence[Attachment]) -> None:
+    """Make each store's directory and record how it is attached; every other store is detached, its files stay.
+
+    Raises:
+        StateDamaged: A store's database cannot be read.
+        OSError: A directory cannot be made.
+    """
+    layout.root.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
+    layout.stores.mkdir(mode=_PRIVATE, exist_ok=True)
+    wanted = {attachment.store_id for attachment in attachments}
+    for store in _known(layout):
+        if store.store_id not in wanted:
+            _write(store, "UPDATE attachment SET is_attached = 0")
+    for position, attachment in enumerate(attachments):
+        store = layout.store(attachment.store_id)
+        for directory in (store.root, store.tree, store.base, store.trash, store.staging):
+            directory.mkdir(mode=_PRIVATE, exist_ok=True)
+        _write(store, _REPLACE, _fields(attachment, position))
+
+
+def attached(layout: Layout) -> list[Attachment]:
+    """Return the attached stores in the order of the mount; none for a new state directory.
+
+    Raises:
+        StateDamaged: A store's database cannot be read.
+    """
+    found: list[tuple[int, Attachment]] = []
+    for store in _known(layout):
+        with open_to_read(store.database) as connection:
+            row = None if connection is None else connection.execute("SELECT * FROM attachment").fetchone()
+        if row is not None and row["is_attached"]:
+            found.append((row["position"], _attachment(row)))
+    return [attachment for _, attachment in sorted(found, key=lambda pair: pair[0])]
+
+
+_REPLACE = """
+INSERT OR REPLACE INTO attachment (only_row, store_id, name, slug, access, description, instructions, archived,
+    position, is_attached)
+VALUES (1, :store_id, :name, :slug, :access, :description, :instructions, :archived, :position, 1)
+"""
+
+
+def _known(layout: Layout) -> list[StoreLayout]:
+    if not layout.stores.is_dir():
+        return []
+    return [StoreLayout(one) for one in sorted(layout.stores.iterdir()) if (one / "state.db").exists()]
+
+
+def _write(store: StoreLayout, statement: str, fields: dict[str, str | int] | None = None) -> None:
+    with closing(open_to_write(store.database)) as connection, transaction(connection):
+        connection.execute(statement, fields or {})
+
+
+def _fields(attachment: Attachment, position: int) -> dict[str, str | int]:
+    return {
+        "store_id": attachment.store_id,
+        "name": attachment.name,
+        "slug": attachment.slug,
+        "access": attachment.access.value,
+        "description": attachment.description,
+        "instructions": attachment.instructions,
+        "archived": int(attachment.archived),
+        "position": position,
+    }
+
+
+def _attachment(row: sqlite3.Row) -> Attachment:
+    return Attachment(
+        store_id=row["store_id"],
+        name=row["name"],
+        slug=row["slug"],
+        access=Access(row["access"]),
+        description=row["description"],
+        instructions=row["instructions"],
+        archived=bool(row["archived"]),
+    )

@@ -1,0 +1,95 @@
+"""How stores are attached, as the mount and the command line read it from the state directory."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from memfs.core.attachment import Access, Attachment
+from memfs.core.errors import StateDamaged
+from memfs.state.attachments import attach, attached
+from memfs.state.layout import Layout
+
+
+def attachment(name: str, *, access: Access = Access.READ_WRITE, archived: bool = False) -> Attachment:
+    return Attachment(
+        store_id=f"memstore_{name}", name=name.title(), slug=name, access=access, description="about it",
+        instructions="read it", archived=archived,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    return Layout(tmp_path / "state")
+
+
+def test_a_new_state_has_no_attachments_and_is_not_made(layout: Layout) -> None:
+    assert [] == attached(layout)
+    assert not layout.root.exists()
+
+
+def test_attachments_are_read_back_in_the_order_of_the_mount(layout: Layout) -> None:
+    wanted = [attachment("zeta"), attachment("alpha", access=Access.READ_ONLY), attachment("mid", archived=True)]
+
+    attach(layout, wanted)
+
+    assert wanted == attached(layout)
+
+
+def test_every_directory_is_private(layout: Layout) -> None:
+    attach(layout, [attachment("alpha")])
+
+    store = layout.store("memstore_alpha")
+    made = [layout.root, layout.stores, store.root, store.tree, store.base, store.trash, store.staging]
+    assert [0o700] * len(made) == [stat.S_IMODE(one.stat().st_mode) for one in made]
+
+
+def test_a_store_that_is_no_longer_wanted_is_detached_with_its_files(layout: Layout) -> None:
+    attach(layout, [attachment("alpha"), attachment("beta")])
+    note = layout.store("memstore_beta").tree / "note.md"
+    note.write_text("kept")
+
+    attach(layout, [attachment("alpha")])
+
+    assert [attachment("alpha")] == attached(layout)
+    assert "kept" == note.read_text()
+
+
+def test_a_store_may_come_back_with_another_access(layout: Layout) -> None:
+    attach(layout, [attachment("alpha")])
+    attach(layout, [])
+    attach(layout, [attachment("alpha", access=Access.READ_ONLY)])
+
+    assert [attachment("alpha", access=Access.READ_ONLY)] == attached(layout)
+
+
+def test_a_database_that_is_none_is_named_with_the_way_out(layout: Layout) -> None:
+    attach(layout, [attachment("alpha")])
+    database = layout.store("memstore_alpha").database
+    database.write_bytes(b"this is no database" * 100)
+
+    with pytest.raises(StateDamaged, match=r"state\.db cannot be read.*move state\.db away"):
+        attached(layout)
+    with pytest.raises(StateDamaged, match=r"state\.db cannot be read"):
+        attach(layout, [attachment("alpha")])
+
+
+def test_a_torn_database_is_found_when_it_is_opened(layout: Layout) -> None:
+    attach(layout, [attachment("alpha")])
+    database = layout.store("memstore_alpha").database
+    whole = database.read_bytes()
+    database.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+
+    with pytest.raises(StateDamaged, match=r"state\.db cannot be read"):
+        attach(layout, [attachment("alpha")])
+
+
+def test_a_database_of_a_newer_memfs_is_left_alone(layout: Layout) -> None:
+    attach(layout, [attachment("alpha")])
+    database = layout.store("memstore_alpha").database
+    content = bytearray(database.read_bytes())
+    content[60:64] = (99).to_bytes(4, "big")  # where SQLite keeps user_version
+    database.write_bytes(content)
+
+    with pytest.raises(StateDamaged, match="newer memfs"):
+        attached(layout)

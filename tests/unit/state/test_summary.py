@@ -1,0 +1,100 @@
+"""What `memfs status` and .memfs/ read, while the worker may be writing."""
+
+from pathlib import Path
+
+import pytest
+
+from memfs.core.attachment import Access, Attachment
+from memfs.core.errors import RemoteUnavailable
+from memfs.core.paths import StorePath
+from memfs.core.plan import Side
+from memfs.state.attachments import attach
+from memfs.state.baseline import Agreed
+from memfs.state.layout import Layout
+from memfs.state.problems import Conflict, Problem
+from memfs.state.store_state import StoreState
+from memfs.state.summary import StoreSummary, memory_facts, summaries
+
+ALPHA = Attachment(store_id="memstore_1", name="Alpha", slug="alpha", access=Access.READ_WRITE)
+S1, S2 = "1" * 64, "2" * 64
+PROBLEM = Problem(path="/bad", side=Side.LOCAL, code="invalid_content", message="/bad is not UTF-8", since=1.0)
+CONFLICT = Conflict(path="/c.md", copy_path="/c.conflict-11111111.md", local_sha256=S1, remote_sha256=S2, since=2.0)
+
+
+def agreed(path: str) -> Agreed:
+    return Agreed(
+        path=StorePath(path), memory_id="mem_" + path[1:], version_id="memver_1", content_sha256=S1, size_bytes=3,
+        updated_at="2026-11-30T10:00:00Z",
+    )  # fmt: skip
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    layout = Layout(tmp_path)
+    attach(layout, [ALPHA])
+    return layout
+
+
+def test_a_new_store_has_nothing_to_tell(layout: Layout) -> None:
+    expected = StoreSummary(
+        attachment=ALPHA, memories=0, pending_paths=(), problems=(), conflicts=(), last_sync_at=None, sync_error=None
+    )
+
+    assert [expected] == summaries(layout)
+
+
+def test_a_state_that_is_not_there_has_no_stores(tmp_path: Path) -> None:
+    assert [] == summaries(Layout(tmp_path / "none"))
+
+
+def test_what_the_worker_recorded_is_summed_up_while_it_has_the_database_open(layout: Layout) -> None:
+    with StoreState(layout.store("memstore_1")) as state:
+        with state.transaction():
+            state.baseline.put(agreed("/a.md"))
+            state.set_pending({"/b.md": "pending", "/x.tmp": "held"})
+            state.problems.put(PROBLEM)
+            state.conflicts.put(CONFLICT)
+            state.set_synced(5.0)
+            state.set_error(RemoteUnavailable("nobody answers"))
+
+        (found,) = summaries(layout)
+
+    assert 1 == found.memories
+    assert ("/b.md", "/x.tmp") == found.pending_paths
+    assert 2 == found.pending
+    assert (PROBLEM,) == found.problems
+    assert (CONFLICT,) == found.conflicts
+    assert 5.0 == found.last_sync_at
+    assert ("remote_unavailable", "nobody answers") == found.sync_error
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [("/a.md", "synced"), ("/b.md", "pending"), ("/x.tmp", "held"), ("/bad", "refused"), ("/c.md", "conflict"),
+     (CONFLICT.copy_path, "conflict"), ("/elsewhere", "unknown")],
+)  # fmt: skip
+def test_each_path_has_a_state(layout: Layout, path: str, expected: str) -> None:
+    with StoreState(layout.store("memstore_1")) as state, state.transaction():
+        state.baseline.put(agreed("/a.md"))
+        state.baseline.put(agreed("/c.md"))
+        state.set_pending({"/b.md": "pending", "/x.tmp": "held", "/bad": "pending"})
+        state.problems.put(PROBLEM)
+        state.conflicts.put(CONFLICT)
+
+    assert expected == memory_facts(layout, "memstore_1", path).state
+
+
+def test_the_facts_of_a_memory_are_its_baseline(layout: Layout) -> None:
+    with StoreState(layout.store("memstore_1")) as state, state.transaction():
+        state.baseline.put(agreed("/a.md"))
+
+    found = memory_facts(layout, "memstore_1", "/a.md")
+
+    assert ("mem_a.md", "memver_1", S1, 3) == (
+        found.memory_id, found.version_id, found.content_sha256, found.size_bytes,
+    )  # fmt: skip
+    assert "2026-11-30T10:00:00Z" == found.updated_at
+
+
+def test_a_store_without_a_database_has_no_facts(tmp_path: Path) -> None:
+    assert "unknown" == memory_facts(Layout(tmp_path / "none"), "memstore_1", "/a.md").state
