@@ -1,0 +1,80 @@
+"""The store server as an ASGI application: the Memory Stores API over one store.
+
+Stateless but for some seconds' memory of which keys are known: any number of processes may serve one database.
+"""
+
+from fastapi import FastAPI, Request, Response
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp
+
+from memfs.api import routes
+from memfs.core.errors import InvalidRequest, MemfsError, NotFound
+from memfs.core.limits import Limits
+from memfs.server import envelope
+from memfs.server.access import Access
+from memfs.server.context import Parts, ServerParts
+from memfs.server.endpoints import memories, stores, versions
+from memfs.server.keys import Keys
+from memfs.server.store.sql import SqlStore
+from memfs.server.store.stamps import Stamps
+
+_NOT_FOUND = 404
+_ESCAPED = 6
+"""Bytes of JSON that one byte of content may need, as in ``\\u0000``."""
+_AROUND = 65_536
+"""Bytes of a body beside the content: a path of 1,024 bytes, escaped, and the names of fields."""
+
+
+def create_app(
+    store: SqlStore,
+    keys: Keys,
+    limits: Limits,
+    stamps: Stamps,
+    *,
+    strict_beta: bool = False,
+    settle_retries: bool = True,
+) -> ASGIApp:
+    """Return the application.
+
+    Args:
+        store: What it serves.
+        keys: Who may use it.
+        limits: What a memory and a store may hold.
+        stamps: For the ids of requests.
+        strict_beta: Refuse requests without a beta header, as the hosted API does.
+        settle_retries: Answer a repeated create whose first answer was lost with what the first one made.
+    """
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    app.state.parts = Parts(
+        store=store,
+        access=Access(keys, strict_beta=strict_beta),
+        limits=limits,
+        body_cap=limits.memory_bytes * _ESCAPED + _AROUND,
+        settle_retries=settle_retries,
+    )
+    for part in (stores, memories, versions):
+        app.include_router(part.router)
+    app.add_api_route(routes.HEALTH, _health, methods=["GET"])
+    app.add_exception_handler(MemfsError, _refused)
+    app.add_exception_handler(HTTPException, _unrouted)
+    return envelope.Envelope(app, stamps)
+
+
+def _health(parts: ServerParts) -> Response:
+    parts.store.check()
+    return Response('{"status":"ok"}', media_type="application/json")
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    if not isinstance(error, MemfsError):
+        raise error
+    return envelope.answer(error, request.scope)
+
+
+async def _unrouted(request: Request, error: Exception) -> Response:
+    if not isinstance(error, HTTPException):
+        raise error
+    if error.status_code == _NOT_FOUND:
+        return envelope.answer(NotFound("there is no such endpoint"), request.scope)
+    refused = InvalidRequest(f"{request.method} is not answered here")
+    return envelope.answer(refused, request.scope, status=error.status_code)

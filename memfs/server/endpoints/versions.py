@@ -1,0 +1,35 @@
+"""The endpoints of memory versions. Each runs in a worker thread; the store decides."""
+
+from fastapi import APIRouter, Request, Response
+
+from memfs.api import routes
+from memfs.server import wire
+from memfs.server.context import Asking, ServerParts
+from memfs.server.queries import ListVersions, ReadView, page_limit
+from memfs.server.store.versions import VersionFilter
+
+router = APIRouter()
+
+
+@router.get(routes.VERSIONS)
+def list_newest(store_id: str, parts: ServerParts, _caller: Asking, request: Request) -> Response:
+    """List versions, newest first."""
+    asked = wire.query(ListVersions, request.query_params)
+    wanted = VersionFilter(
+        memory_id=asked.memory_id,
+        operation=asked.operation,
+        api_key_id=asked.api_key_id,
+        session_id=asked.session_id,
+        service_account_id=asked.service_account_id,
+        created_from=asked.created_from,
+        created_to=asked.created_to,
+    )
+    limit = page_limit(asked.limit, asked.view)
+    return wire.answer(parts.store.versions.list(store_id, wanted, view=asked.view, limit=limit, page=asked.page))
+
+
+@router.get(routes.VERSION)
+def retrieve(store_id: str, version_id: str, parts: ServerParts, _caller: Asking, request: Request) -> Response:
+    """Return a version."""
+    view = wire.query(ReadView, request.query_params).view
+    return wire.answer(parts.store.versions.retrieve(store_id, version_id, view=view))

@@ -1,0 +1,75 @@
+"""The outermost layer: every answer has a request id, and every failure is an answer of the API.
+
+ASGI, one instance per server. It also routes by the path as it was sent, so that an encoded slash in an id stays part
+of the id. A bug is logged here, once, by its request id, and answered with 500.
+"""
+
+import json
+import logging
+from urllib.parse import unquote
+
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from memfs.api import errors, routes
+from memfs.core.errors import MemfsError
+from memfs.server.store.stamps import Stamps, identifier
+
+_logger = logging.getLogger(__name__)
+_STATE = "memfs_request_id"
+
+
+class Envelope:
+    """Wraps the application.
+
+    Args:
+        app: What answers.
+        stamps: For the ids of requests.
+    """
+
+    def __init__(self, app: ASGIApp, stamps: Stamps) -> None:
+        self._app = app
+        self._stamps = stamps
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = identifier("req", self._stamps.now())
+        scope[_STATE] = request_id
+        scope["path"] = _as_sent(scope)
+        begun = False
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                message["headers"] = [*message["headers"], (routes.REQUEST_ID.encode(), request_id.encode())]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_with_id)
+        except Exception:
+            _logger.exception("request %s failed", request_id)
+            if begun:
+                raise
+            failure = answer(MemfsError("the server failed; its log says why under this request id"), scope)
+            await failure(scope, receive, send_with_id)
+
+
+def answer(error: MemfsError, scope: Scope, *, status: int | None = None) -> Response:
+    """Return the response for ``error``; ``status`` replaces the one of its class."""
+    content = json.dumps(errors.body(error, scope[_STATE]), ensure_ascii=True)
+    return Response(
+        content,
+        status_code=error.http_status if status is None else status,
+        headers=errors.headers(error),
+        media_type="application/json",
+    )
+
+
+def _as_sent(scope: Scope) -> str:
+    raw: bytes = scope.get("raw_path") or scope["path"].encode()
+    names = raw.partition(b"?")[0].decode("latin-1").split("/")
+    return "/".join(unquote(name).replace("/", "%2F") for name in names)

@@ -1,0 +1,168 @@
+"""Run the store server: its data directory, its socket, its signals.
+
+Used by ``memfs serve`` (`serve`) and by whoever runs it in a thread of its own (`StoreServer`). The key is never
+shown, only where it is.
+"""
+
+import asyncio
+import errno
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+
+from memfs.core.errors import AlreadyHeld, ConfigError, UsageError
+from memfs.core.limits import Limits
+from memfs.server.app import create_app
+from memfs.server.keys import Keys, key_in
+from memfs.server.store.database import Database, open_sqlite
+from memfs.server.store.sql import SqlStore
+from memfs.server.store.stamps import Stamps
+
+DATABASE = "memfs.db"
+KEY_FILE = "api-key"
+_GRACE_S = 10
+_BACKLOG = 512
+_DEFAULT_LIMITS = Limits()
+
+
+def key_file(data: Path) -> Path:
+    """Return where the first start puts the API key."""
+    return data / KEY_FILE
+
+
+def serve(
+    host: str,
+    port: int,
+    data: Path,
+    *,
+    on_ready: Callable[[str], None],
+    limits: Limits = _DEFAULT_LIMITS,
+    strict_beta: bool = False,
+) -> None:
+    """Serve until SIGTERM or SIGINT, then finish the requests under way and return.
+
+    Args:
+        host: The address to listen on.
+        port: The port; 0 takes a free one.
+        data: The data directory, made with mode 0700 if it is missing.
+        on_ready: Called once with the URL when requests are answered.
+        limits: What a memory and a store may hold.
+        strict_beta: Refuse requests without a beta header.
+
+    Raises:
+        AlreadyHeld: Another program listens there.
+        UsageError: The address cannot be listened on.
+        ConfigError: The data directory cannot be used.
+    """
+    server = StoreServer(host, port, data, limits=limits, strict_beta=strict_beta, on_ready=on_ready)
+    server.run()
+
+
+class StoreServer:
+    """A server that listens from its making on, and answers while `run` runs.
+
+    Makes the data directory, the database and the key where they are missing. See `serve` for arguments and errors.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        data: Path,
+        *,
+        limits: Limits = _DEFAULT_LIMITS,
+        strict_beta: bool = False,
+        on_ready: Callable[[str], None] = lambda _url: None,
+    ) -> None:
+        self._socket = _listen(host, port)
+        try:
+            self._database = _open(data)
+            stamps = Stamps(lambda: time.time_ns() // 1_000)
+            keys = Keys(self._database, stamps, time.monotonic)
+            self.api_key = key_in(key_file(data))
+            keys.ensure(self.api_key)
+        except BaseException:
+            self._socket.close()
+            raise
+        store = SqlStore.on(self._database, stamps, limits)
+        app = create_app(store, keys, limits, stamps, strict_beta=strict_beta)
+        shown = f"[{host}]" if ":" in host else host
+        self.url = f"http://{shown}:{self._socket.getsockname()[1]}"
+        self._server = _Uvicorn(
+            uvicorn.Config(
+                app, lifespan="off", log_config=None, access_log=False, server_header=False, ws="none",
+                timeout_graceful_shutdown=_GRACE_S, backlog=_BACKLOG,
+            ),
+            lambda: on_ready(self.url),
+        )  # fmt: skip
+
+    def run(self) -> None:
+        """Answer requests until a signal (in the main thread) or `stop`."""
+        try:
+            asyncio.run(self._server.serve(sockets=[self._socket]))
+        finally:
+            self._socket.close()
+            self._database.close()
+
+    def stop(self) -> None:
+        """Ask `run` to finish what is under way and return. May be called from any thread."""
+        self._server.should_exit = True
+
+
+class _Uvicorn(uvicorn.Server):
+    """Says when it is ready, and ends on a signal by returning, not by passing the signal on."""
+
+    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_ready = on_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        self._on_ready()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        with super().capture_signals():
+            yield
+            self._captured_signals.clear()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    where = f"{host}:{port}"
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
+        listening = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise AlreadyHeld(
+                f"another program listens on {where}", remedy="Stop it, or choose another --listen HOST:PORT"
+            ) from None
+        raise UsageError(
+            f"cannot listen on {where} ({error.strerror})", remedy="Choose another --listen HOST:PORT"
+        ) from None
+    except (OverflowError, UnicodeError):
+        raise UsageError(f"cannot listen on {where}", remedy="Choose another --listen HOST:PORT") from None
+    # Connections inherit it; without it an answer in two parts waits 40 ms for the client's acknowledgement.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
+
+
+def _open(data: Path) -> Database:
+    try:
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unusable(data, error.strerror or "unknown cause") from None
+    if not os.access(data, os.R_OK | os.W_OK | os.X_OK):
+        raise _unusable(data, "it cannot be written")
+    return open_sqlite(data / DATABASE)
+
+
+def _unusable(data: Path, why: str) -> ConfigError:
+    return ConfigError(
+        f"the data directory {data} cannot be used ({why})", remedy="Check it, or choose another with --data DIR"
+    )

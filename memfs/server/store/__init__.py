@@ -1,0 +1,1 @@
+"""The store of stores: one implementation on SQLAlchemy Core, SQLite today."""

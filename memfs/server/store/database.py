@@ -1,0 +1,127 @@
+"""Transactions: the one module that knows which engine is below.
+
+A read sees one state from its begin to its end; a write excludes every other write from its begin, so what it checks
+still holds when it commits, and what it committed survives a power loss. Safe in any thread.
+"""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, select
+from sqlalchemy.exc import DatabaseError, OperationalError
+
+from memfs.core.errors import ConfigError, RemoteUnavailable
+from memfs.server.store import tables
+
+_BUSY_S = 10.0
+_WRITE = "memfs_write"
+_KEPT_CONNECTIONS = 8
+
+
+class Database:
+    """An engine with the two kinds of transaction that the store needs."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._writing = engine.execution_options(**{_WRITE: True})
+        # Waiting here is fair and wakes at once; SQLite itself would have each writer sleep and try again.
+        self._turn = threading.Lock() if engine.dialect.name == "sqlite" else nullcontext()
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Open a transaction that only reads.
+
+        Raises:
+            RemoteUnavailable: The database is busy for longer than anyone should wait.
+        """
+        with _busy_is_overload(), self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Open a transaction that may write; it commits at the end, or leaves nothing behind on an error.
+
+        Raises:
+            RemoteUnavailable: The database is busy for longer than anyone should wait.
+        """
+        with self._turn, _busy_is_overload(), self._writing.begin() as connection:
+            yield connection
+
+    def prepare(self) -> None:
+        """Make the tables of a new database, or check that an old one has this layout.
+
+        Raises:
+            ConfigError: The database was made by another release.
+        """
+        with self.write() as connection:
+            tables.METADATA.create_all(connection)
+            found = connection.scalar(select(tables.schema.c.version))
+            if found is None:
+                connection.execute(insert(tables.schema).values(version=tables.SCHEMA))
+            elif found != tables.SCHEMA:
+                raise ConfigError(
+                    f"the database has the layout {found}, this release knows {tables.SCHEMA}",
+                    remedy="Run the release that made it, or choose another directory with --data DIR",
+                )
+
+    def close(self) -> None:
+        """Close every connection that is not in use."""
+        self._engine.dispose()
+
+
+def open_sqlite(path: Path) -> Database:
+    """Open the SQLite database at ``path``, made with mode 0600 if it is missing.
+
+    Raises:
+        ConfigError: It cannot be opened or is no database.
+    """
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        with closing(sqlite3.connect(path, timeout=_BUSY_S)) as first:
+            first.execute("PRAGMA journal_mode = WAL")
+        engine = create_engine(
+            URL.create("sqlite", database=str(path)),
+            connect_args={"timeout": _BUSY_S, "check_same_thread": False},
+            pool_size=_KEPT_CONNECTIONS,
+            max_overflow=-1,
+            # Parameters are contents of memories: no error may carry them into a log.
+            hide_parameters=True,
+        )
+        event.listen(engine, "connect", _set_up)
+        event.listen(engine, "begin", _begin)
+        database = Database(engine)
+        database.prepare()
+    except (OSError, sqlite3.Error, DatabaseError) as error:
+        cause = error.orig if isinstance(error, DatabaseError) else error
+        raise ConfigError(
+            f"the database {path} cannot be opened ({cause})",
+            remedy="Check the directory, or choose another with --data",
+        ) from None
+    return database
+
+
+def _set_up(connection: Any, _record: object) -> None:  # noqa: ANN401  (SQLAlchemy hands on whatever the driver has)
+    # The driver's own idea of when a transaction begins is switched off: `_begin` says it.
+    connection.isolation_level = None
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA synchronous = FULL")  # an answered write is on the disk
+
+
+def _begin(connection: Connection) -> None:
+    is_write = connection.get_execution_options().get(_WRITE, False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if is_write else "BEGIN")
+
+
+@contextmanager
+def _busy_is_overload() -> Iterator[None]:
+    try:
+        yield
+    except OperationalError as error:
+        if "locked" not in str(error.orig):
+            raise
+        raise RemoteUnavailable("the database is busy", retry_after_s=1.0, remedy="Try again in a moment") from None

@@ -1,0 +1,208 @@
+"""Memories: create, read, change, delete, each with the version that it leaves.
+
+Each method is one transaction, so what was checked still holds when it commits. Safe in any thread.
+"""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from memfs.api.models import Memory, Operation, View
+from memfs.core.errors import PathConflict, PreconditionFailed, StoreFull
+from memfs.core.limits import Limits
+from memfs.core.paths import StorePath
+from memfs.server.store import rows, tables
+from memfs.server.store.database import Database
+from memfs.server.store.occupancy import refuse_occupied
+from memfs.server.store.stamps import Stamps, identifier
+from memfs.server.store.stores import RETRY_WINDOW_US
+from memfs.server.store.versions import Content, record
+
+_MEMORIES = tables.memories.c
+_STORES = tables.stores.c
+_VERSIONS = tables.versions.c
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryChange:
+    """What an update asks for; None leaves a field as it is."""
+
+    content: Content | None = None
+    path: StorePath | None = None
+    expect_sha256: str | None = None
+    """The precondition: the digest of the current content."""
+
+
+class Memories:
+    """The memories of every store."""
+
+    def __init__(self, database: Database, stamps: Stamps, limits: Limits) -> None:
+        self._database = database
+        self._stamps = stamps
+        self._limits = limits
+
+    def create(
+        self, store_id: str, path: StorePath, content: Content, *, view: View, by: str, is_retry: bool = False
+    ) -> Memory:
+        """Make a memory at a free path, or return the one that an attempt before this retry made.
+
+        Raises:
+            NotFound: There is no such store.
+            StoreReadOnly: It is archived.
+            PathConflict: The path is taken.
+            StoreFull: The store holds as many memories as it may.
+        """
+        with self._database.write() as connection:
+            store = rows.writable_store(connection, store_id)
+            try:
+                refuse_occupied(connection, store_id, path)
+            except PathConflict as conflict:
+                if is_retry and self._made_before(connection, conflict, path, content, by):
+                    return _answer(connection, store_id, conflict.conflicting_memory_id, view)
+                raise
+            self._refuse_full(store)
+            memory_id = self._insert(connection, store_id, path, content, by)
+            return _answer(connection, store_id, memory_id, view)
+
+    def retrieve(self, store_id: str, memory_id: str, *, view: View) -> Memory:
+        """Return a living memory.
+
+        Raises:
+            NotFound: There is no such store, or it has no such memory.
+        """
+        with self._database.read() as connection:
+            rows.existing_store(connection, store_id)
+            return _answer(connection, store_id, memory_id, view)
+
+    def check_writable(self, store_id: str, memory_id: str) -> None:
+        """Check that the memory exists and may be changed.
+
+        Raises:
+            NotFound: There is no such store, or it has no such memory.
+            StoreReadOnly: The store is archived.
+        """
+        with self._database.read() as connection:
+            store = rows.existing_store(connection, store_id)
+            rows.existing_memory(connection, store_id, memory_id)
+            rows.refuse_archived(store)
+
+    def update(self, store_id: str, memory_id: str, change: MemoryChange, *, view: View, by: str) -> Memory:
+        """Change a memory's content, path or both, and record one version; what is so already stays untouched.
+
+        Raises:
+            NotFound: There is no such store, or it has no such memory.
+            StoreReadOnly: The store is archived.
+            PreconditionFailed: The content is not the expected one, and the change would change something.
+            PathConflict: The new path is taken.
+        """
+        with self._database.write() as connection:
+            store = rows.existing_store(connection, store_id, lock=True)
+            before = rows.existing_memory(connection, store_id, memory_id)
+            rows.refuse_archived(store)
+            if _is_so_already(before, change):
+                # A client whose answer was lost repeats itself: it must not be told that its own write came between.
+                return _answer(connection, store_id, memory_id, view)
+            _refuse_unexpected(before, change.expect_sha256)
+            path = StorePath(before.path)
+            if change.path is not None and change.path != path:
+                path = change.path
+                refuse_occupied(connection, store_id, path, besides=memory_id)
+            self._modify(connection, before, path, change.content, by)
+            return _answer(connection, store_id, memory_id, view)
+
+    def delete(self, store_id: str, memory_id: str, *, expect_sha256: str | None, by: str) -> None:
+        """Delete a memory, also of an archived store; its history stays.
+
+        Raises:
+            NotFound: There is no such store, or it has no such memory.
+            PreconditionFailed: The content is not the expected one.
+        """
+        with self._database.write() as connection:
+            rows.existing_store(connection, store_id, lock=True)
+            before = rows.existing_memory(connection, store_id, memory_id)
+            _refuse_unexpected(before, expect_sha256)
+            record(
+                connection, Operation.DELETED, store_id=store_id, memory_id=memory_id, path=StorePath(before.path),
+                content=None, at_us=self._stamps.next(), by=by,
+            )  # fmt: skip
+            connection.execute(delete(tables.memories).where(_MEMORIES.id == memory_id))
+            _count(connection, store_id, -1)
+
+    def _refuse_full(self, store: rows.AnyRow) -> None:
+        if store.memories >= self._limits.memories:
+            raise StoreFull(
+                f"the memory store {store.id} is full: it holds {store.memories} memories",
+                remedy="Delete memories, or use another store",
+            )
+
+    def _insert(self, connection: Connection, store_id: str, path: StorePath, content: Content, by: str) -> str:
+        at_us = self._stamps.next()
+        memory_id = identifier("mem", at_us)
+        version_id = record(
+            connection, Operation.CREATED, store_id=store_id, memory_id=memory_id, path=path, content=content,
+            at_us=at_us, by=by,
+        )  # fmt: skip
+        connection.execute(
+            insert(tables.memories).values(
+                id=memory_id, store_id=store_id, path=path, version_id=version_id, content_sha256=content.sha256,
+                content_size_bytes=len(content.raw), created_at=at_us, updated_at=at_us,
+            )
+        )  # fmt: skip
+        _count(connection, store_id, +1)
+        return memory_id
+
+    def _modify(
+        self, connection: Connection, before: rows.AnyRow, path: StorePath, wanted: Content | None, by: str
+    ) -> None:
+        content = wanted or Content(raw=rows.content_of(connection, before.version_id), sha256=before.content_sha256)
+        at_us = self._stamps.next()
+        version_id = record(
+            connection, Operation.MODIFIED, store_id=before.store_id, memory_id=before.id, path=path, content=content,
+            at_us=at_us, by=by,
+        )  # fmt: skip
+        connection.execute(
+            update(tables.memories)
+            .where(_MEMORIES.id == before.id)
+            .values(
+                path=path, version_id=version_id, content_sha256=content.sha256, content_size_bytes=len(content.raw),
+                updated_at=at_us,
+            )
+        )  # fmt: skip
+
+    def _made_before(
+        self, connection: Connection, conflict: PathConflict, path: StorePath, content: Content, by: str
+    ) -> bool:
+        """Tell whether the memory in the way is this very create, done by an attempt whose answer was lost."""
+        since = self._stamps.now() - RETRY_WINDOW_US
+        query = (
+            select(_VERSIONS.id)
+            .join(tables.memories, _MEMORIES.version_id == _VERSIONS.id)
+            .where(_MEMORIES.id == conflict.conflicting_memory_id, _VERSIONS.operation == Operation.CREATED.value)
+            .where(_VERSIONS.path == path, _VERSIONS.content_sha256 == content.sha256)
+            .where(_VERSIONS.created_by == by, _VERSIONS.created_at >= since)
+        )
+        return connection.execute(query).first() is not None
+
+
+def _answer(connection: Connection, store_id: str, memory_id: str, view: View) -> Memory:
+    row = rows.existing_memory(connection, store_id, memory_id)
+    return rows.memory(row, rows.content_of(connection, row.version_id) if view is View.FULL else None)
+
+
+def _is_so_already(before: rows.AnyRow, change: MemoryChange) -> bool:
+    same_content = change.content is None or change.content.sha256 == before.content_sha256
+    same_path = change.path is None or change.path == before.path
+    return same_content and same_path
+
+
+def _refuse_unexpected(before: rows.AnyRow, expect_sha256: str | None) -> None:
+    if expect_sha256 is not None and expect_sha256 != before.content_sha256:
+        raise PreconditionFailed(
+            f"the memory {before.id} has the content_sha256 {before.content_sha256}, not {expect_sha256}",
+            remedy="Read it again",
+        )
+
+
+def _count(connection: Connection, store_id: str, difference: int) -> None:
+    changed = {_STORES.memories: _STORES.memories + difference}
+    connection.execute(update(tables.stores).where(_STORES.id == store_id).values(changed))

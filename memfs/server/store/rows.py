@@ -1,0 +1,117 @@
+"""What the three parts of the store share: looking a row up or refusing, and rows as objects of the wire.
+
+Used inside a transaction of the caller's.
+"""
+
+import json
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+
+from memfs.api.models import ApiActor, Memory, MemoryVersion, Operation, Store
+from memfs.core.errors import NotFound, StoreReadOnly
+from memfs.server.store import tables
+from memfs.server.store.stamps import moment
+
+AnyRow = Row[Any]
+_SHOWN = 80
+
+
+def shown(identifier: str) -> str:
+    """Return an id as a message can carry it, whatever was sent in its place."""
+    return ascii(identifier[:_SHOWN])[1:-1]
+
+
+def existing_store(connection: Connection, store_id: str, *, lock: bool = False) -> AnyRow:
+    """Return the store's row.
+
+    Raises:
+        NotFound: There is none.
+    """
+    query = select(tables.stores).where(tables.stores.c.id == store_id)
+    found = connection.execute(query.with_for_update() if lock else query).first()
+    if found is None:
+        raise NotFound(f"there is no memory store {shown(store_id)}")
+    return found
+
+
+def writable_store(connection: Connection, store_id: str) -> AnyRow:
+    """Return the store's row, locked until the transaction ends.
+
+    Raises:
+        NotFound: There is none.
+        StoreReadOnly: It is archived.
+    """
+    found = existing_store(connection, store_id, lock=True)
+    refuse_archived(found)
+    return found
+
+
+def refuse_archived(store: AnyRow) -> None:
+    """Raise StoreReadOnly if the store is archived."""
+    if store.archived_at is not None:
+        raise StoreReadOnly(f"the memory store {store.id} is archived", remedy="Archiving has no way back")
+
+
+def existing_memory(connection: Connection, store_id: str, memory_id: str) -> AnyRow:
+    """Return the memory's row.
+
+    Raises:
+        NotFound: The store has no such memory.
+    """
+    query = select(tables.memories).where(tables.memories.c.id == memory_id, tables.memories.c.store_id == store_id)
+    found = connection.execute(query).first()
+    if found is None:
+        raise NotFound(f"the memory store {shown(store_id)} has no memory {shown(memory_id)}")
+    return found
+
+
+def content_of(connection: Connection, version_id: str) -> bytes:
+    """Return the bytes that a version holds."""
+    query = select(tables.versions.c.content).where(tables.versions.c.id == version_id)
+    content: bytes = connection.execute(query).scalar_one()
+    return content
+
+
+def store(row: AnyRow) -> Store:
+    """Return a store's row as it is answered."""
+    return Store(
+        id=row.id,
+        name=row.name,
+        description=row.description,
+        metadata=json.loads(row.metadata),
+        created_at=moment(row.created_at),
+        updated_at=moment(row.updated_at),
+        archived_at=None if row.archived_at is None else moment(row.archived_at),
+    )
+
+
+def memory(row: AnyRow, content: bytes | None) -> Memory:
+    """Return a memory's row as it is answered; ``content`` None is the basic view."""
+    return Memory(
+        id=row.id,
+        memory_store_id=row.store_id,
+        memory_version_id=row.version_id,
+        path=row.path,
+        content=None if content is None else content.decode(),
+        content_sha256=row.content_sha256,
+        content_size_bytes=row.content_size_bytes,
+        created_at=moment(row.created_at),
+        updated_at=moment(row.updated_at),
+    )
+
+
+def version(row: AnyRow, content: bytes | None) -> MemoryVersion:
+    """Return a version's row as it is answered; ``content`` None is the basic view or a deletion."""
+    return MemoryVersion(
+        id=row.id,
+        memory_id=row.memory_id,
+        memory_store_id=row.store_id,
+        operation=Operation(row.operation),
+        path=row.path,
+        content=None if content is None else content.decode(),
+        content_sha256=row.content_sha256,
+        content_size_bytes=row.content_size_bytes,
+        created_at=moment(row.created_at),
+        created_by=ApiActor(api_key_id=row.created_by),
+    )

@@ -1,0 +1,48 @@
+"""The store as one thing: what the endpoints are handed.
+
+Safe in any thread; several processes may share one database.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+from sqlalchemy import literal, select
+
+from memfs.core.limits import Limits
+from memfs.server.store.database import Database
+from memfs.server.store.listing import Listing
+from memfs.server.store.memories import Memories
+from memfs.server.store.stamps import Stamps
+from memfs.server.store.stores import Stores
+from memfs.server.store.versions import Versions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlStore:
+    """All that the server keeps, by kind."""
+
+    database: Database
+    stores: Stores
+    memories: Memories
+    listing: Listing
+    versions: Versions
+
+    @classmethod
+    def on(cls, database: Database, stamps: Stamps, limits: Limits) -> Self:
+        """Return the store that a database holds."""
+        return cls(
+            database=database,
+            stores=Stores(database, stamps),
+            memories=Memories(database, stamps, limits),
+            listing=Listing(database),
+            versions=Versions(database),
+        )
+
+    def check(self) -> None:
+        """Check that the database answers.
+
+        Raises:
+            RemoteUnavailable: It does not.
+        """
+        with self.database.read() as connection:
+            connection.execute(select(literal(1)))

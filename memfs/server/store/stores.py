@@ -1,0 +1,150 @@
+"""Memory stores: make, read, list, change, archive, delete.
+
+Each method is one transaction. Safe in any thread.
+"""
+
+import json
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from memfs.api.models import Page, Store
+from memfs.api.requests import CreateStore, UpdateStore, check_metadata
+from memfs.server.store import rows, tables
+from memfs.server.store.database import Database
+from memfs.server.store.newest import Newest
+from memfs.server.store.stamps import Stamps, identifier
+
+RETRY_WINDOW_US = 120_000_000
+"""How long a repeated create may still mean the one whose answer was lost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreFilter:
+    """Which stores to list; moments are microseconds since 1970, inclusive."""
+
+    created_from: int | None = None
+    created_to: int | None = None
+    include_archived: bool = False
+
+
+class Stores:
+    """The stores of the server."""
+
+    def __init__(self, database: Database, stamps: Stamps) -> None:
+        self._database = database
+        self._stamps = stamps
+
+    def create(self, wanted: CreateStore, *, by: str, is_retry: bool = False) -> Store:
+        """Make a store, or return the one that an attempt before this retry made."""
+        check_metadata(wanted.metadata)
+        fields = {
+            "name": wanted.name, "description": wanted.description, "metadata": _packed(wanted.metadata),
+            "created_by": by,
+        }  # fmt: skip
+        with self._database.write() as connection:
+            if is_retry and (made := self._made_before(connection, fields)) is not None:
+                return made
+            at_us = self._stamps.next()
+            store_id = identifier("memstore", at_us)
+            connection.execute(
+                insert(tables.stores).values(id=store_id, created_at=at_us, updated_at=at_us, memories=0, **fields)
+            )
+            return rows.store(rows.existing_store(connection, store_id))
+
+    def retrieve(self, store_id: str) -> Store:
+        """Return a store, archived or not.
+
+        Raises:
+            NotFound: There is none.
+        """
+        with self._database.read() as connection:
+            return rows.store(rows.existing_store(connection, store_id))
+
+    def check_writable(self, store_id: str) -> None:
+        """Check that memories of the store may be written.
+
+        Raises:
+            NotFound: There is no such store.
+            StoreReadOnly: It is archived.
+        """
+        with self._database.read() as connection:
+            rows.refuse_archived(rows.existing_store(connection, store_id))
+
+    def update(self, store_id: str, wanted: UpdateStore) -> Store:
+        """Change a store's own fields; asking for what it already says leaves ``updated_at`` alone.
+
+        Raises:
+            NotFound: There is no such store.
+            StoreReadOnly: It is archived.
+            InvalidMetadata: The patched metadata would pass a limit.
+        """
+        with self._database.write() as connection:
+            before = rows.writable_store(connection, store_id)
+            metadata = _patched(json.loads(before.metadata), wanted.metadata or {})
+            check_metadata(metadata)
+            fields = {
+                "name": before.name if wanted.name is None else wanted.name,
+                "description": before.description if wanted.description is None else wanted.description,
+                "metadata": _packed(metadata),
+            }
+            if fields == {name: getattr(before, name) for name in fields}:
+                return rows.store(before)
+            return self._change(connection, store_id, updated_at=self._stamps.next(), **fields)
+
+    def archive(self, store_id: str) -> Store:
+        """Let no memory of the store be written again; a second time changes nothing.
+
+        Raises:
+            NotFound: There is no such store.
+        """
+        with self._database.write() as connection:
+            before = rows.existing_store(connection, store_id, lock=True)
+            if before.archived_at is not None:
+                return rows.store(before)
+            at_us = self._stamps.next()
+            return self._change(connection, store_id, updated_at=at_us, archived_at=at_us)
+
+    def delete(self, store_id: str) -> None:
+        """Remove a store, its memories and their whole history, for good.
+
+        Raises:
+            NotFound: There is no such store.
+        """
+        with self._database.write() as connection:
+            rows.existing_store(connection, store_id, lock=True)
+            connection.execute(delete(tables.stores).where(tables.stores.c.id == store_id))
+
+    def list(self, wanted: StoreFilter, *, limit: int, page: str | None) -> Page[Store]:
+        """Return up to ``limit`` stores, newest first."""
+        newest = Newest(tables.stores, f"stores {wanted}")
+        conditions = newest.conditions(page, wanted.created_from, wanted.created_to)
+        if not wanted.include_archived:
+            conditions.append(tables.stores.c.archived_at.is_(None))
+        with self._database.read() as connection:
+            found = connection.execute(newest.query(select(tables.stores), conditions, limit)).all()
+        return Page[Store](data=[rows.store(row) for row in found[:limit]], next_page=newest.next_page(found, limit))
+
+    def _change(self, connection: Connection, store_id: str, **fields: object) -> Store:
+        connection.execute(update(tables.stores).where(tables.stores.c.id == store_id).values(**fields))
+        return rows.store(rows.existing_store(connection, store_id))
+
+    def _made_before(self, connection: Connection, fields: dict[str, str]) -> Store | None:
+        stores = tables.stores.c
+        query = (
+            select(tables.stores)
+            .where(stores.created_at >= self._stamps.now() - RETRY_WINDOW_US, stores.updated_at == stores.created_at)
+            .where(*(stores[name] == value for name, value in fields.items()))
+            .order_by(stores.created_at.desc())
+        )
+        found = connection.execute(query.limit(1)).first()
+        return None if found is None else rows.store(found)
+
+
+def _packed(metadata: dict[str, str]) -> str:
+    return json.dumps(metadata, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _patched(metadata: dict[str, str], patch: dict[str, str | None]) -> dict[str, str]:
+    merged = metadata | patch
+    return {key: value for key, value in merged.items() if value is not None}

@@ -1,0 +1,134 @@
+"""The history: write a version, list versions, read one.
+
+Writing happens inside a transaction of `memfs.server.store.memories`. Safe in any thread.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+from sqlalchemy import ColumnElement, Connection, false, insert, select
+
+from memfs.api.models import MemoryVersion, Operation, Page, View
+from memfs.core.digest import content_sha256
+from memfs.core.errors import NotFound
+from memfs.core.paths import StorePath
+from memfs.server.store import rows, tables
+from memfs.server.store.database import Database
+from memfs.server.store.newest import Newest
+from memfs.server.store.stamps import identifier
+
+_VERSIONS = tables.versions.c
+_BASIC = tuple(column for column in _VERSIONS if column.name != "content")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """A memory's bytes and their digest."""
+
+    raw: bytes
+    sha256: str
+
+    @classmethod
+    def of(cls, raw: bytes) -> Self:
+        """Return the content of a memory that has these bytes."""
+        return cls(raw=raw, sha256=content_sha256(raw))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionFilter:
+    """Which versions to list: all that meet every field given; moments are microseconds since 1970, inclusive."""
+
+    memory_id: str | None = None
+    operation: Operation | None = None
+    api_key_id: str | None = None
+    session_id: str | None = None
+    service_account_id: str | None = None
+    created_from: int | None = None
+    created_to: int | None = None
+
+
+def record(
+    connection: Connection,
+    operation: Operation,
+    *,
+    store_id: str,
+    memory_id: str,
+    path: StorePath,
+    content: Content | None,
+    at_us: int,
+    by: str,
+) -> str:
+    """Add a version and return its id. ``content`` None is a deletion."""
+    version_id = identifier("memver", at_us)
+    connection.execute(
+        insert(tables.versions).values(
+            id=version_id,
+            store_id=store_id,
+            memory_id=memory_id,
+            operation=operation.value,
+            path=path,
+            content=None if content is None else content.raw,
+            content_sha256=None if content is None else content.sha256,
+            content_size_bytes=None if content is None else len(content.raw),
+            created_at=at_us,
+            created_by=by,
+        )
+    )
+    return version_id
+
+
+class Versions:
+    """The versions of the memories of every store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def retrieve(self, store_id: str, version_id: str, *, view: View) -> MemoryVersion:
+        """Return one version.
+
+        Raises:
+            NotFound: There is no such store, or it has no such version.
+        """
+        query = select(tables.versions).where(_VERSIONS.id == version_id, _VERSIONS.store_id == store_id)
+        with self._database.read() as connection:
+            rows.existing_store(connection, store_id)
+            found = connection.execute(query).first()
+        if found is None:
+            raise NotFound(f"the memory store {rows.shown(store_id)} has no memory version {rows.shown(version_id)}")
+        return rows.version(found, found.content if view is View.FULL else None)
+
+    def list(
+        self, store_id: str, wanted: VersionFilter, *, view: View, limit: int, page: str | None
+    ) -> Page[MemoryVersion]:
+        """Return up to ``limit`` versions, newest first.
+
+        Raises:
+            NotFound: There is no such store.
+            InvalidRequest: ``page`` is no cursor of this listing.
+        """
+        newest = Newest(tables.versions, f"versions {store_id} {wanted}")
+        conditions = newest.conditions(page, wanted.created_from, wanted.created_to)
+        conditions += [_VERSIONS.store_id == store_id, *_conditions(wanted)]
+        columns = select(tables.versions) if view is View.FULL else select(*_BASIC)
+        with self._database.read() as connection:
+            rows.existing_store(connection, store_id)
+            found = connection.execute(newest.query(columns, conditions, limit)).all()
+        shown = [rows.version(row, row.content if view is View.FULL else None) for row in found[:limit]]
+        return Page[MemoryVersion](data=shown, next_page=newest.next_page(found, limit))
+
+
+def _conditions(wanted: VersionFilter) -> list[ColumnElement[bool]]:
+    found: list[ColumnElement[bool]] = []
+    if wanted.memory_id is not None:
+        found.append(_VERSIONS.memory_id == wanted.memory_id)
+    if wanted.operation is not None:
+        found.append(_VERSIONS.operation == wanted.operation.value)
+    for prefix, actor in (
+        ("apikey_", wanted.api_key_id),
+        ("sesn_", wanted.session_id),
+        ("svac_", wanted.service_account_id),
+    ):
+        if actor is not None:
+            # One column holds actors of every kind: an id of another kind must match nothing here.
+            found.append(_VERSIONS.created_by == actor if actor.startswith(prefix) else false())
+    return found

@@ -1,0 +1,78 @@
+"""Bytes to values and back: bodies, query parameters, answers. What is wrong with them is said without showing them.
+
+Used by the endpoints. Reading a body runs on the event loop; the rest are functions of values.
+"""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from fastapi import Response
+from pydantic import BaseModel, ValidationError
+from starlette.requests import Request
+
+from memfs.api import routes
+from memfs.core.errors import InvalidRequest, RequestTooLarge
+
+Model = TypeVar("Model", bound=BaseModel)
+_SHOWN = 60
+_DRAINED = 16
+
+
+async def read_body(request: Request, cap: int) -> bytes:
+    """Return the whole body of a request.
+
+    Raises:
+        RequestTooLarge: It passes ``cap`` bytes.
+    """
+    parts: list[bytes] = []
+    length = 0
+    async for part in request.stream():
+        length += len(part)
+        if length <= cap:
+            parts.append(part)
+        elif length > cap * _DRAINED:
+            # Up to here the rest was read and dropped, so that the client is listening when the answer comes.
+            break
+    if length > cap:
+        raise RequestTooLarge(f"the request body is larger than {cap} bytes")
+    return b"".join(parts)
+
+
+def body(model: type[Model], content: bytes) -> Model:
+    """Read a JSON body.
+
+    Raises:
+        InvalidRequest: It is no JSON object of that kind; the message names the field, never its value.
+    """
+    try:
+        return model.model_validate_json(content)
+    except ValidationError as error:
+        raise InvalidRequest(_first(error, "the body")) from None
+
+
+def query(model: type[Model], parameters: Mapping[str, str]) -> Model:
+    """Read query parameters; unknown ones are ignored.
+
+    Raises:
+        InvalidRequest: One has a wrong value.
+    """
+    try:
+        return model.model_validate(dict(parameters))
+    except ValidationError as error:
+        raise InvalidRequest(_first(error, "the query")) from None
+
+
+def answer(model: BaseModel) -> Response:
+    """Return the model as the JSON of a success."""
+    return Response(model.model_dump_json(), media_type="application/json")
+
+
+def is_retry(request: Request) -> bool:
+    """Tell whether the client says that an attempt before this one got no usable answer."""
+    return request.headers.get(routes.RETRY_COUNT, "0") not in {"", "0"}
+
+
+def _first(error: ValidationError, whole: str) -> str:
+    found = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    where = ".".join(ascii(str(part)[:_SHOWN])[1:-1] for part in found["loc"]) or whole
+    return f"{where}: {found['msg']}"
