@@ -12,14 +12,16 @@ from memfs.api.models import Page
 from memfs.core.errors import RemoteUnavailable
 
 Item = TypeVar("Item")
-FetchPage = Callable[[str | None], Awaitable[Page[Item]]]
-"""Returns the page at a cursor; None is the first one. May be called twice with the same cursor."""
 
 
 class Listing(Generic[Item]):
-    """An asynchronous iterator over all items of all pages, in order."""
+    """An asynchronous iterator over all items of all pages, in order.
 
-    def __init__(self, fetch: FetchPage[Item]) -> None:
+    Args:
+        fetch: Returns the page at a cursor, None being the first one. It may be called twice with the same cursor.
+    """
+
+    def __init__(self, fetch: Callable[[str | None], Awaitable[Page[Item]]]) -> None:
         self.fetch = fetch
         self._ready: deque[Item] = deque()
         self._cursor: str | None = None
