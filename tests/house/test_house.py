@@ -33,7 +33,9 @@ PATHS_OF_A_MACHINE = re.compile(
 )
 LEFT_FOR_LATER = re.compile(r"\b(?:TO" + "DO|FIX" + "ME|XX" + "X|HA" + r"CK)\b")
 SKIPPED = re.compile(r"\bmark\.(?:skip|skipif|xfail)\b|\bpytest\.(?:skip|xfail|importorskip)\(|\bunittest\.skip")
-SILENCED = re.compile(r"#\s*(?:noqa\b(?::\s*[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*)?|type:\s*ignore(?:\[[\w, -]+\])?)")
+SILENCED = re.compile(
+    r"#\s*(?:(?:ruff:\s*)?noqa\b(?::\s*[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*)?|type:\s*ignore(?:\[[\w, -]+\])?)"
+)
 
 
 def matching_lines(pattern: re.Pattern[str], text: str) -> Iterator[str]:
@@ -81,7 +83,7 @@ def silenced_without_reason(text: str) -> Iterator[str]:
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type is not tokenize.COMMENT or not (silenced := SILENCED.findall(token.string)):
             continue
-        names_no_rule = any(":" not in one.replace("type:", "") and "[" not in one for one in silenced)
+        names_no_rule = any(":" not in re.sub("(type|ruff):", "", one) and "[" not in one for one in silenced)
         reason = re.sub(r"[^A-Za-z0-9]", "", SILENCED.sub("", token.string))
         if names_no_rule or len(reason) < 3:
             yield f"{token.start[0]}: {token.string}"
@@ -156,6 +158,8 @@ def test_every_module_is_named_for_what_it_decides(texts: dict[str, str]) -> Non
         (silenced_without_reason, "x = 1  # no" + "qa"),
         (silenced_without_reason, "x = 1  # no" + "qa  (there is a good reason)"),
         (silenced_without_reason, "x = 1  # no" + "qa: S101"),
+        (silenced_without_reason, "# ruff: no" + "qa"),
+        (silenced_without_reason, "# ruff: no" + "qa: S101"),
         (silenced_without_reason, "x = 1  # type" + ": ignore[misc]"),
         (silenced_without_reason, "x = 1  # type" + ": ignore  # because it is"),
         (silenced_without_reason, "x = 1  # type" + ": ignore[misc]  # no" + "qa: S101"),

@@ -1,0 +1,88 @@
+"""The mount beside the native file system, bindfs and rclone, in one run over the same files (docs/BENCHMARKS.md).
+
+Runs of the four sides are interleaved, in an order that turns with each run, so that a drift of the machine meets all
+of them; the first run of each is thrown away. Exit code 0 says that it ran, not that the targets are met.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NoReturn
+
+from operations import OPERATIONS, Operation
+from report import as_json, as_text, machine, memory_kib
+from sides import SIDES, CannotRun, Side, lay_tree, mounted, native
+
+
+def main() -> int:
+    options = _options()
+    signal.signal(signal.SIGTERM, _end)
+    try:
+        with tempfile.TemporaryDirectory(prefix="memfs-bench-", dir=options.dir) as base:
+            print(_compare(Path(base), options))
+    except CannotRun as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--dir", default="/var/tmp", help="where the files are laid: a directory on a disk (%(default)s)"
+    )
+    parser.add_argument("--runs", type=int, default=7, help="counted runs of each operation on each side (%(default)s)")
+    parser.add_argument("--budget", type=float, default=0.2, metavar="SECONDS", help="length of a run (%(default)s)")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only the operations whose name contains TEXT")
+    parser.add_argument("--json", action="store_true", help="print everything measured as JSON")
+    return parser.parse_args()
+
+
+def _end(_signal: int, _frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _compare(base: Path, options: argparse.Namespace) -> str:
+    layout = lay_tree(base)
+    about = machine(base) | {"runs": options.runs, "budget_s": options.budget}
+    operations = [one for one in OPERATIONS if options.only in one.name]
+    with ExitStack() as stack:
+        sides = [stack.enter_context(native(layout))]
+        sides += [stack.enter_context(mounted(name, layout, base)) for name in SIDES[1:]]
+        rates = {one.name: _measure(one, sides, options.runs, options.budget) for one in operations}
+        memory = {side.name: memory_kib(side) for side in sides}
+    return json.dumps(as_json(rates, memory, about), indent=1) if options.json else as_text(rates, memory, about)
+
+
+def _measure(operation: Operation, sides: list[Side], runs: int, budget_s: float) -> dict[str, list[float]]:
+    print(f"measuring {operation.name} …", file=sys.stderr)
+    rates: dict[str, list[float]] = {side.name: [] for side in sides}
+    for run in range(runs + 1):
+        turn = run % len(sides)
+        for side in [*sides[turn:], *sides[:turn]]:
+            rate = _run(operation, side, budget_s)
+            if run > 0:
+                rates[side.name].append(rate)
+    return rates
+
+
+def _run(operation: Operation, side: Side, budget_s: float) -> float:
+    """Time one run from inside the side's directory, and leave it, so that it can be unmounted."""
+    os.chdir(side.directory)
+    try:
+        return operation.run(side.work, budget_s)
+    except OSError as error:
+        raise CannotRun(f"{operation.name} failed on {side.name}: {error}") from error
+    finally:
+        os.chdir("/")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
