@@ -1,23 +1,33 @@
 """``memfs mount`` and ``memfs unmount``: the attached stores of a state directory as directories."""
 
+import os
+import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memfs.cli import options
+from memfs.core.errors import ConfigError, UsageError
 
-Point = Annotated[Path, typer.Argument(metavar="MOUNTPOINT", help="An empty directory.")]
+if TYPE_CHECKING:
+    from memfs.config import Settings
+
+Point = Annotated[Path, typer.Argument(metavar="MOUNTPOINT", help="Where memfs is mounted.")]
+PointOrConfigured = Annotated[
+    Path | None, typer.Argument(metavar="[MOUNTPOINT]", help="An empty directory. (default: mount.point)")
+]
 
 
 def mount(
-    mount_point: Annotated[Path | None, typer.Argument(metavar="[MOUNTPOINT]", help="An empty directory.")] = None,
+    mount_point: PointOrConfigured = None,
     state: options.State = None,
     config: options.Config = None,
     allow_other: Annotated[bool, typer.Option("--allow-other", help="Let other users in.")] = False,
-    uid: Annotated[int | None, typer.Option(min=0, help="Owner of every file.")] = None,
-    gid: Annotated[int | None, typer.Option(min=0, help="Group of every file.")] = None,
-    umask: Annotated[str | None, typer.Option(metavar="OCTAL", help="Permission bits no file shows.")] = None,
+    uid: Annotated[int | None, typer.Option("--uid", min=0, metavar="UID", help="Owner of every file.")] = None,
+    gid: Annotated[int | None, typer.Option("--gid", min=0, metavar="GID", help="Group of every file.")] = None,
+    umask: Annotated[str | None, typer.Option("--umask", metavar="OCTAL", help="Bits that no file shows.")] = None,
     open_upcalls: Annotated[
         bool, typer.Option("--open-upcalls", help="For kernels that cannot open files by themselves.")
     ] = False,
@@ -26,26 +36,24 @@ def mount(
 
     No network is needed: the stores are those that `memfs sync` or `memfs up` attached.
     """
-    from memfs import config as settings_room  # noqa: PLC0415  (a command loads its room when it runs)
-    from memfs import logs  # noqa: PLC0415
-    from memfs.core.errors import UsageError  # noqa: PLC0415
+    from memfs import logs  # noqa: PLC0415  (a command loads its rooms when it runs)
+    from memfs.config import default_state, load  # noqa: PLC0415
 
-    settings = settings_room.load(config)
+    settings = load(config)
     logs.set_up(settings.logging.level)
-    point = mount_point or settings.mount.point
-    if point is None:
-        raise UsageError("no mount point is named", remedy="Say memfs mount MOUNTPOINT, or set mount.point")
     told = {
+        "point": mount_point,
         "allow_other": allow_other or None,
         "uid": uid,
         "gid": gid,
         "umask": umask,
         "open_upcalls": "always" if open_upcalls else None,
     }
-    table = settings.mount.model_validate(
-        settings.mount.model_dump() | {name: value for name, value in told.items() if value is not None}
-    )
-    raise typer.Exit(_run(point, state or settings.state.dir or settings_room.default_state(), table, settings))
+    given = {name: value for name, value in told.items() if value is not None}
+    settings = settings.model_copy(update={"mount": settings.mount.model_copy(update=given)})
+    if settings.mount.point is None:
+        raise UsageError("no mount point is named", remedy="Say memfs mount MOUNTPOINT, or set mount.point")
+    raise typer.Exit(_run(settings.mount.point, state or settings.state.dir or default_state(), settings))
 
 
 def unmount(
@@ -53,6 +61,52 @@ def unmount(
     lazy: Annotated[bool, typer.Option("--lazy", help="Detach even while programs use it.")] = False,
 ) -> None:
     """Unmount, and wait until the mount's process has ended."""
-    from memfs.fuse.mounting import unmount as unmount_point  # noqa: PLC0415
+    from memfs.fuse.mounting import unmount as unmount_point  # noqa: PLC0415  (a command loads its rooms when it runs)
 
     unmount_point(mount_point, lazy=lazy)
+
+
+def _run(point: Path, state: Path, settings: "Settings") -> int:
+    from memfs import health  # noqa: PLC0415  (a command loads its rooms when it runs)
+    from memfs.core.limits import Limits  # noqa: PLC0415
+    from memfs.core.names import Names  # noqa: PLC0415
+    from memfs.fuse.mounting import MountOptions, OpenUpcalls, run  # noqa: PLC0415
+    from memfs.state.layout import Layout  # noqa: PLC0415
+    from memfs.vfs.filesystem import FileSystem  # noqa: PLC0415
+    from memfs.vfs.values import Invalidation, Ownership  # noqa: PLC0415
+
+    table, layout = settings.mount, Layout(state)
+    layout.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    ownership = Ownership(
+        uid=os.getuid() if table.uid is None else table.uid,
+        gid=os.getgid() if table.gid is None else table.gid,
+        umask=_octal(table.umask),
+    )
+
+    def filesystem(invalidate: Callable[[Invalidation], None]) -> FileSystem:
+        return FileSystem(
+            layout,
+            limits=Limits(),
+            names=Names(settings.names.local_only, settings.names.held_back),
+            ownership=ownership,
+            clock_ns=time.monotonic_ns,
+            invalidate=invalidate,
+        )
+
+    return run(
+        filesystem,
+        socket_path=layout.mount_socket,
+        mount_point=point,
+        options=MountOptions(allow_other=table.allow_other, open_upcalls=OpenUpcalls(table.open_upcalls)),
+        on_ready=lambda: health.notify(ready=True, status=str(point)),
+    )
+
+
+def _octal(text: str) -> int:
+    try:
+        bits = int(text, 8)
+    except ValueError:
+        bits = -1
+    if not 0 <= bits <= 0o777:  # noqa: PLR2004  (the nine permission bits)
+        raise ConfigError(f"the umask {text!r} is not octal", remedy="Write it like 022")
+    return bits
