@@ -42,7 +42,16 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--budget", type=float, default=0.2, metavar="SECONDS", help="length of a run (%(default)s)")
     parser.add_argument("--only", default="", metavar="TEXT", help="only the operations whose name contains TEXT")
     parser.add_argument("--json", action="store_true", help="print everything measured as JSON")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if not _chosen(options.only):
+        parser.error(
+            f"no operation's name contains {options.only!r}; there are: {'; '.join(o.name for o in OPERATIONS)}"
+        )
+    return options
+
+
+def _chosen(text: str) -> list[Operation]:
+    return [one for one in OPERATIONS if text in one.name]
 
 
 def _end(_signal: int, _frame: object) -> NoReturn:
@@ -52,11 +61,10 @@ def _end(_signal: int, _frame: object) -> NoReturn:
 def _compare(base: Path, options: argparse.Namespace) -> str:
     layout = lay_tree(base)
     about = machine(base) | {"runs": options.runs, "budget_s": options.budget}
-    operations = [one for one in OPERATIONS if options.only in one.name]
     with ExitStack() as stack:
         sides = [stack.enter_context(native(layout))]
         sides += [stack.enter_context(mounted(name, layout, base)) for name in SIDES[1:]]
-        rates = {one.name: _measure(one, sides, options.runs, options.budget) for one in operations}
+        rates = {one.name: _measure(one, sides, options.runs, options.budget) for one in _chosen(options.only)}
         memory = {side.name: memory_kib(side) for side in sides}
     return json.dumps(as_json(rates, memory, about), indent=1) if options.json else as_text(rates, memory, about)
 
