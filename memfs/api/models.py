@@ -29,12 +29,14 @@ class Operation(StrEnum):
 
 def as_utc(moment: datetime) -> datetime:
     """Return ``moment`` in UTC; one without an offset is taken as UTC, since clients send such."""
+    if moment.tzinfo is UTC:
+        return moment
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def timestamp(moment: datetime) -> str:
     """Return RFC 3339 in UTC with ``Z`` and six digits, whatever the moment."""
-    return as_utc(moment).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return as_utc(moment).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 Timestamp = Annotated[datetime, AfterValidator(as_utc), PlainSerializer(timestamp, return_type=str, when_used="json")]

@@ -5,9 +5,10 @@ state and begins after the last key of the page before, so that a memory that no
 is neither left out nor repeated. Safe in any thread.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, bindparam, select
 
 from memfs.api.models import MemoryItem, MemoryPrefix, Page, View
 from memfs.server.store import cursors, rows, tables
@@ -17,6 +18,21 @@ from memfs.server.store.occupancy import first_past
 _MEMORIES = tables.memories.c
 _NOTHING_BEFORE = "\x01"
 """Sorts before every character that a path may have: a path and this is the first text after the path."""
+
+
+_BASIC = (
+    select(tables.memories)
+    .where(
+        _MEMORIES.store_id == bindparam("store_id"),
+        _MEMORIES.path >= bindparam("start"),
+        _MEMORIES.path < bindparam("past"),
+    )
+    .order_by(_MEMORIES.path)
+    .limit(bindparam("count"))
+)
+_FULL = _BASIC.add_columns(tables.versions.c.content).join(
+    tables.versions, tables.versions.c.id == _MEMORIES.version_id
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,47 +63,51 @@ class Listing:
         prefix = wanted.path_prefix or "/"
         listing = f"memories {store_id} {prefix} {wanted.direct_only}"
         start = prefix if page is None else max(prefix, _first_after(cursors.decode_text(listing, page)))
+        span = _Span(store_id=store_id, prefix=prefix, direct_only=wanted.direct_only, view=view)
         with self._database.read() as connection:
             rows.existing_store(connection, store_id)
-            query = _query(store_id, view).where(_MEMORIES.path < first_past(prefix))
-            depth_of = len(prefix) if wanted.direct_only else None
-            items = _collect(connection, query, start, depth_of, limit + 1)
-        more = len(items) > limit
-        return Page[MemoryItem](
-            data=items[:limit], next_page=cursors.encode(listing, (items[limit - 1].path,)) if more else None
-        )
+            items = _collect(connection, span, start, limit + 1)
+        next_page = cursors.encode(listing, (items[limit - 1].path,)) if len(items) > limit else None
+        return Page[MemoryItem](data=items[:limit], next_page=next_page)
 
 
-def _query(store_id: str, view: View) -> Select[tuple[object, ...]]:
-    head = tables.versions.c
-    query = select(tables.memories) if view is View.BASIC else select(tables.memories, head.content)
-    if view is View.FULL:
-        query = query.join(tables.versions, head.id == _MEMORIES.version_id)
-    return query.where(_MEMORIES.store_id == store_id).order_by(_MEMORIES.path)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Span:
+    """A stretch of paths, and how its rows are shown."""
+
+    store_id: str
+    prefix: str
+    direct_only: bool
+    view: View
+
+    def read(self, connection: Connection, start: str, count: int) -> Sequence[rows.AnyRow]:
+        """Return up to ``count`` rows from the text ``start`` on."""
+        query = _FULL if self.view is View.FULL else _BASIC
+        bound = {"store_id": self.store_id, "start": start, "past": first_past(self.prefix), "count": count}
+        return connection.execute(query, bound).all()
+
+    def item(self, row: rows.AnyRow) -> MemoryItem:
+        """Return a row as the listing shows it."""
+        slash = row.path.find("/", len(self.prefix)) if self.direct_only else -1
+        if slash >= 0:
+            return MemoryPrefix(path=row.path[: slash + 1])
+        return rows.memory(row, row.content if self.view is View.FULL else None)
 
 
-def _collect(
-    connection: Connection, query: Select[tuple[object, ...]], start: str, depth_of: int | None, count: int
-) -> list[MemoryItem]:
+def _collect(connection: Connection, span: _Span, start: str, count: int) -> list[MemoryItem]:
     """Return up to ``count`` items from ``start`` on; rows that a prefix already stands for are jumped over."""
     items: list[MemoryItem] = []
     while len(items) < count:
         missing = count - len(items)
-        found = connection.execute(query.where(_MEMORIES.path >= start).limit(missing)).all()
+        found = span.read(connection, start, missing)
         for row in found:
+            # Code points compare as their UTF-8 bytes do, so Python and the database agree on what comes after.
             if row.path >= start:
-                items.append(_item(row, depth_of))
+                items.append(span.item(row))
                 start = _first_after(items[-1].path)
         if len(found) < missing:
             break
     return items
-
-
-def _item(row: rows.AnyRow, depth_of: int | None) -> MemoryItem:
-    slash = -1 if depth_of is None else row.path.find("/", depth_of)
-    if slash >= 0:
-        return MemoryPrefix(path=row.path[: slash + 1])
-    return rows.memory(row, row._mapping.get("content"))  # noqa: SLF001  (SQLAlchemy's public name for a row as a map)
 
 
 def _first_after(key: str) -> str:

@@ -5,7 +5,7 @@ Each method is one transaction, so what was checked still holds when it commits.
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from memfs.api.models import Memory, Operation, View
 from memfs.core.errors import PathConflict, PreconditionFailed, StoreFull
@@ -21,6 +21,14 @@ from memfs.server.store.versions import Content, record
 _MEMORIES = tables.memories.c
 _STORES = tables.stores.c
 _VERSIONS = tables.versions.c
+_INSERT = insert(tables.memories)
+_UPDATE = update(tables.memories).where(_MEMORIES.id == bindparam("memory_id"))
+_DELETE = delete(tables.memories).where(_MEMORIES.id == bindparam("memory_id"))
+_COUNT = (
+    update(tables.stores)
+    .where(_STORES.id == bindparam("store_id"))
+    .values(memories=_STORES.memories + bindparam("difference"))
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +133,7 @@ class Memories:
                 connection, Operation.DELETED, store_id=store_id, memory_id=memory_id, path=StorePath(before.path),
                 content=None, at_us=self._stamps.next(), by=by,
             )  # fmt: skip
-            connection.execute(delete(tables.memories).where(_MEMORIES.id == memory_id))
+            connection.execute(_DELETE, {"memory_id": memory_id})
             _count(connection, store_id, -1)
 
     def _refuse_full(self, store: rows.AnyRow) -> None:
@@ -142,12 +150,8 @@ class Memories:
             connection, Operation.CREATED, store_id=store_id, memory_id=memory_id, path=path, content=content,
             at_us=at_us, by=by,
         )  # fmt: skip
-        connection.execute(
-            insert(tables.memories).values(
-                id=memory_id, store_id=store_id, path=path, version_id=version_id, content_sha256=content.sha256,
-                content_size_bytes=len(content.raw), created_at=at_us, updated_at=at_us,
-            )
-        )  # fmt: skip
+        row = _head(path, version_id, content, at_us) | {"id": memory_id, "store_id": store_id, "created_at": at_us}
+        connection.execute(_INSERT, row)
         _count(connection, store_id, +1)
         return memory_id
 
@@ -160,14 +164,7 @@ class Memories:
             connection, Operation.MODIFIED, store_id=before.store_id, memory_id=before.id, path=path, content=content,
             at_us=at_us, by=by,
         )  # fmt: skip
-        connection.execute(
-            update(tables.memories)
-            .where(_MEMORIES.id == before.id)
-            .values(
-                path=path, version_id=version_id, content_sha256=content.sha256, content_size_bytes=len(content.raw),
-                updated_at=at_us,
-            )
-        )  # fmt: skip
+        connection.execute(_UPDATE, _head(path, version_id, content, at_us) | {"memory_id": before.id})
 
     def _made_before(
         self, connection: Connection, conflict: PathConflict, path: StorePath, content: Content, by: str
@@ -182,6 +179,17 @@ class Memories:
             .where(_VERSIONS.created_by == by, _VERSIONS.created_at >= since)
         )
         return connection.execute(query).first() is not None
+
+
+def _head(path: StorePath, version_id: str, content: Content, at_us: int) -> dict[str, object]:
+    """Return what a memory's row says of its head version."""
+    return {
+        "path": path,
+        "version_id": version_id,
+        "content_sha256": content.sha256,
+        "content_size_bytes": len(content.raw),
+        "updated_at": at_us,
+    }
 
 
 def _answer(connection: Connection, store_id: str, memory_id: str, view: View) -> Memory:
@@ -204,5 +212,4 @@ def _refuse_unexpected(before: rows.AnyRow, expect_sha256: str | None) -> None:
 
 
 def _count(connection: Connection, store_id: str, difference: int) -> None:
-    changed = {_STORES.memories: _STORES.memories + difference}
-    connection.execute(update(tables.stores).where(_STORES.id == store_id).values(changed))
+    connection.execute(_COUNT, {"store_id": store_id, "difference": difference})

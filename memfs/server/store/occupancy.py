@@ -3,13 +3,26 @@
 Used by create and rename, inside their write transaction. Compared by whole segments and bytes, never with LIKE.
 """
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, bindparam, func, select
 
 from memfs.core.errors import PathConflict
 from memfs.core.paths import StorePath, ancestors
 from memfs.server.store import tables
 
 _MEMORIES = tables.memories.c
+_OTHERS = select(_MEMORIES.path, _MEMORIES.id).where(
+    _MEMORIES.store_id == bindparam("store_id"), _MEMORIES.id != bindparam("besides")
+)
+_AT_OR_ABOVE = (
+    _OTHERS.where(_MEMORIES.path.in_(bindparam("paths", expanding=True)))
+    .order_by(func.length(_MEMORIES.path).desc())
+    .limit(1)
+)
+_BELOW = (
+    _OTHERS.where(_MEMORIES.path >= bindparam("first"), _MEMORIES.path < bindparam("past"))
+    .order_by(_MEMORIES.path)
+    .limit(1)
+)
 
 
 def first_past(directory: str) -> str:
@@ -23,12 +36,12 @@ def refuse_occupied(connection: Connection, store_id: str, path: StorePath, *, b
     Raises:
         PathConflict: Something does; it names what sits at the path, else the nearest ancestor, else a descendant.
     """
-    others = select(_MEMORIES.path, _MEMORIES.id).where(_MEMORIES.store_id == store_id, _MEMORIES.id != besides)
-    at_or_above = others.where(_MEMORIES.path.in_([path, *ancestors(path)])).order_by(
-        func.length(_MEMORIES.path).desc()
+    which = {"store_id": store_id, "besides": besides}
+    below = path + "/"
+    taken = (
+        connection.execute(_AT_OR_ABOVE, which | {"paths": [path, *ancestors(path)]}).first()
+        or connection.execute(_BELOW, which | {"first": below, "past": first_past(below)}).first()
     )
-    below = others.where(_MEMORIES.path >= path + "/", _MEMORIES.path < first_past(path + "/")).order_by(_MEMORIES.path)
-    taken = connection.execute(at_or_above.limit(1)).first() or connection.execute(below.limit(1)).first()
     if taken is not None:
         how = "is taken" if taken.path == path else f"is blocked by {taken.path!a}"
         raise PathConflict(f"the path {path!a} {how}", conflicting_path=taken.path, conflicting_memory_id=taken.id)

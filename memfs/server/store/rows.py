@@ -6,7 +6,7 @@ Used inside a transaction of the caller's.
 import json
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, bindparam, select
 
 from memfs.api.models import ApiActor, Memory, MemoryVersion, Operation, Store
 from memfs.core.errors import NotFound, StoreReadOnly
@@ -14,6 +14,12 @@ from memfs.server.store import tables
 from memfs.server.store.stamps import moment
 
 AnyRow = Row[Any]
+_STORE = select(tables.stores).where(tables.stores.c.id == bindparam("store_id"))
+_STORE_LOCKED = _STORE.with_for_update()
+_MEMORY = select(tables.memories).where(
+    tables.memories.c.id == bindparam("memory_id"), tables.memories.c.store_id == bindparam("store_id")
+)
+_CONTENT = select(tables.versions.c.content).where(tables.versions.c.id == bindparam("version_id"))
 _SHOWN = 80
 
 
@@ -28,8 +34,7 @@ def existing_store(connection: Connection, store_id: str, *, lock: bool = False)
     Raises:
         NotFound: There is none.
     """
-    query = select(tables.stores).where(tables.stores.c.id == store_id)
-    found = connection.execute(query.with_for_update() if lock else query).first()
+    found = connection.execute(_STORE_LOCKED if lock else _STORE, {"store_id": store_id}).first()
     if found is None:
         raise NotFound(f"there is no memory store {shown(store_id)}")
     return found
@@ -59,8 +64,7 @@ def existing_memory(connection: Connection, store_id: str, memory_id: str) -> An
     Raises:
         NotFound: The store has no such memory.
     """
-    query = select(tables.memories).where(tables.memories.c.id == memory_id, tables.memories.c.store_id == store_id)
-    found = connection.execute(query).first()
+    found = connection.execute(_MEMORY, {"store_id": store_id, "memory_id": memory_id}).first()
     if found is None:
         raise NotFound(f"the memory store {shown(store_id)} has no memory {shown(memory_id)}")
     return found
@@ -68,8 +72,7 @@ def existing_memory(connection: Connection, store_id: str, memory_id: str) -> An
 
 def content_of(connection: Connection, version_id: str) -> bytes:
     """Return the bytes that a version holds."""
-    query = select(tables.versions.c.content).where(tables.versions.c.id == version_id)
-    content: bytes = connection.execute(query).scalar_one()
+    content: bytes = connection.execute(_CONTENT, {"version_id": version_id}).scalar_one()
     return content
 
 

@@ -6,7 +6,7 @@ Writing happens inside a transaction of `memfs.server.store.memories`. Safe in a
 from dataclasses import dataclass
 from typing import Self
 
-from sqlalchemy import ColumnElement, Connection, false, insert, select
+from sqlalchemy import ColumnElement, Connection, bindparam, false, insert, select
 
 from memfs.api.models import MemoryVersion, Operation, Page, View
 from memfs.core.digest import content_sha256
@@ -18,6 +18,10 @@ from memfs.server.store.newest import Newest
 from memfs.server.store.stamps import identifier
 
 _VERSIONS = tables.versions.c
+_INSERT = insert(tables.versions)
+_ONE = select(tables.versions).where(
+    _VERSIONS.id == bindparam("version_id"), _VERSIONS.store_id == bindparam("store_id")
+)
 _BASIC = tuple(column for column in _VERSIONS if column.name != "content")
 
 
@@ -60,20 +64,19 @@ def record(
 ) -> str:
     """Add a version and return its id. ``content`` None is a deletion."""
     version_id = identifier("memver", at_us)
-    connection.execute(
-        insert(tables.versions).values(
-            id=version_id,
-            store_id=store_id,
-            memory_id=memory_id,
-            operation=operation.value,
-            path=path,
-            content=None if content is None else content.raw,
-            content_sha256=None if content is None else content.sha256,
-            content_size_bytes=None if content is None else len(content.raw),
-            created_at=at_us,
-            created_by=by,
-        )
-    )
+    row = {
+        "id": version_id,
+        "store_id": store_id,
+        "memory_id": memory_id,
+        "operation": operation.value,
+        "path": path,
+        "content": None if content is None else content.raw,
+        "content_sha256": None if content is None else content.sha256,
+        "content_size_bytes": None if content is None else len(content.raw),
+        "created_at": at_us,
+        "created_by": by,
+    }
+    connection.execute(_INSERT, row)
     return version_id
 
 
@@ -89,10 +92,9 @@ class Versions:
         Raises:
             NotFound: There is no such store, or it has no such version.
         """
-        query = select(tables.versions).where(_VERSIONS.id == version_id, _VERSIONS.store_id == store_id)
         with self._database.read() as connection:
             rows.existing_store(connection, store_id)
-            found = connection.execute(query).first()
+            found = connection.execute(_ONE, {"version_id": version_id, "store_id": store_id}).first()
         if found is None:
             raise NotFound(f"the memory store {rows.shown(store_id)} has no memory version {rows.shown(version_id)}")
         return rows.version(found, found.content if view is View.FULL else None)
