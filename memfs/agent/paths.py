@@ -26,6 +26,7 @@ _LIMITS = Limits(
 )
 _MICROSOFT_ESCAPE = re.compile(rb"%u([0-9a-fA-F]{4})")
 _MAX_ENCODINGS = 8
+_SLASHES = str.maketrans(dict.fromkeys("\\\u2044\u2215", "/"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +99,6 @@ def _leads_elsewhere(reading: bytes, original: str) -> bool:
         return True  # overlong forms of a dot or a slash (%c0%ae) come this way
     if text.count("/") != original.count("/") or "\\" in text:
         return True
-    folded = unicodedata.normalize("NFKC", text).replace("\\", "/")
+    folded = unicodedata.normalize("NFKC", text).translate(_SLASHES)
     names = folded.split("/")
     return any(name in {".", ".."} for name in names) or any(ord(character) < ord(" ") for character in text)
