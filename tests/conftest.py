@@ -2,7 +2,6 @@
 
 import logging
 import os
-import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from leftovers import mounts_below
 
 # The short profile finds the same on every machine; `make test-long` asks for the long one (--hypothesis-profile).
 hypothesis.settings.register_profile("short", derandomize=True, max_examples=25, deadline=None, database=None)
@@ -47,20 +47,8 @@ def no_mount_left_behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
         patch.setenv("TMPDIR", str(below))
         patch.setattr(tempfile, "tempdir", str(below))
         yield
-    left = mounts_below(below)
+    left = mounts_below(below, Path("/proc/self/mountinfo").read_text())
     for mount_point in reversed(left):
         subprocess.run(["fusermount", "-u", "-z", mount_point], check=False, timeout=10)
     if left:
         pytest.fail(f"a test left a mount behind: {', '.join(left)}")
-
-
-def mounts_below(directory: Path) -> list[str]:
-    """Return the mount points below ``directory``, outermost first; a dead mount is only read about, never touched."""
-    lines = Path("/proc/self/mountinfo").read_text().splitlines()
-    mount_points = [_unescaped(line.split(" ")[4]) for line in lines]
-    return [point for point in mount_points if point.startswith(f"{directory}/")]
-
-
-def _unescaped(field: str) -> str:
-    """Undo the kernel's octal escapes of space, tab, newline and backslash."""
-    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), field)
