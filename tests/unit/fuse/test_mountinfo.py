@@ -1,0 +1,42 @@
+"""What is mounted where, read without touching it."""
+
+from pathlib import Path
+
+import pytest
+
+from memfs.fuse import mountinfo
+
+TABLE = rb"""22 27 0:21 / /proc rw,relatime - proc proc rw
+41 27 0:39 / /mnt/memory rw,nosuid,nodev shared:7 master:2 - fuse.memfs memfs rw,user_id=0,group_id=0
+42 27 0:40 / /mnt/with\040space\134and\011tab rw - fuse memfs rw
+43 27 0:41 / /mnt/other rw - fuse.sshfs host:/dir rw
+44 27 0:42 / /mnt/memory rw - tmpfs tmpfs rw
+"""
+
+
+def test_a_mount_of_ours_is_told_from_a_foreign_one() -> None:
+    assert [False, True, True, False, False] == [mount.is_ours for mount in mountinfo.parse(TABLE)]
+
+
+def test_the_kernels_escapes_are_undone() -> None:
+    assert Path("/mnt/with space\\and\ttab") == mountinfo.parse(TABLE)[2].mount_point
+
+
+def test_the_optional_fields_of_a_line_do_not_shift_the_others() -> None:
+    mount = mountinfo.parse(TABLE)[1]
+
+    assert (41, "0:39", "fuse.memfs", "memfs") == (mount.mount_id, mount.device, mount.kind, mount.source)
+
+
+def test_of_mounts_on_one_directory_the_topmost_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mountinfo, "read", lambda: mountinfo.parse(TABLE))
+
+    found = mountinfo.at(Path("/mnt/memory"))
+
+    assert found is not None
+    assert "tmpfs" == found.kind
+    assert mountinfo.at(Path("/mnt")) is None
+
+
+def test_this_machines_own_table_is_read() -> None:
+    assert Path("/proc") in [mount.mount_point for mount in mountinfo.read()]
