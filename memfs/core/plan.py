@@ -86,10 +86,12 @@ def make_plan(
     plan = Plan()
     by_path = {decision.path: decision for decision in decisions}
     renames = list(renames)
-    moved = {path for rename in renames for path in (rename.source, rename.target, rename.origin)}
-    spaces = _spaces(sides, [one for path, one in by_path.items() if path not in moved])
+    given_up = {path for rename in renames for path in (rename.source, rename.origin)}
+    # What sits at a target and is to go, goes first; any other decision about a target is the rename's own.
+    given_up |= {rename.target for rename in renames if not _frees(by_path.get(rename.target), rename.side)}
+    spaces = _spaces(sides, [one for path, one in by_path.items() if path not in given_up])
     for rename in _order(renames, spaces, sides, plan):
-        for path in (rename.source, rename.target, rename.origin):
+        for path in {rename.source, rename.target, rename.origin} & given_up:
             by_path.pop(path, None)
             plan.waiting.add(path)
     # A rename that could not be ordered leaves its two paths to their own decisions, which free paths like any other.
@@ -138,6 +140,11 @@ def _spaces(sides: Sides, settled: Iterable[Decision]) -> _Spaces:
     for decision in settled:
         _vacate(spaces, decision)
     return spaces
+
+
+def _frees(decision: Decision | None, side: Side) -> bool:
+    freeing = Action.REMOVE_LOCAL if side is Side.LOCAL else Action.DELETE_REMOTE
+    return decision is not None and decision.action is freeing
 
 
 def _vacate(spaces: _Spaces, decision: Decision) -> None:

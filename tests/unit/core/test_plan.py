@@ -162,9 +162,8 @@ def test_a_rename_goes_after_the_removal_of_what_is_at_its_target() -> None:
         decisions(a=Action.REMOVE_LOCAL), [rename("x", "a", Side.LOCAL)], sides({"x": S1, "a": S2}, {"a": S1})
     )
 
-    # The rename touches /a as well, so /a's own decision gives way and the rename cannot be made this time.
-    assert not plan.renames
     assert {("/a", Action.REMOVE_LOCAL)} == names(plan.removals)
+    assert [{("/x", "/a", Side.LOCAL)}] == moves(plan)
 
 
 def test_renames_that_block_each_other_are_left_to_their_decisions() -> None:
