@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NoReturn
 
-from operations import OPERATIONS, Operation
+from operations import OPERATIONS, Operation, warm
 from report import as_json, as_text, machine, memory_kib
 from sides import SIDES, CannotRun, Side, lay_tree, mounted, native
 
@@ -64,6 +64,7 @@ def _compare(base: Path, options: argparse.Namespace) -> str:
     with ExitStack() as stack:
         sides = [stack.enter_context(native(layout))]
         sides += [stack.enter_context(mounted(name, layout, base)) for name in SIDES[1:]]
+        _check_same_files(sides)
         rates = {one.name: _measure(one, sides, options.runs, options.budget) for one in _chosen(options.only)}
         memory = {side.name: memory_kib(side) for side in sides}
     return json.dumps(as_json(rates, memory, about), indent=1) if options.json else as_text(rates, memory, about)
@@ -79,6 +80,16 @@ def _measure(operation: Operation, sides: list[Side], runs: int, budget_s: float
             if run > 0:
                 rates[side.name].append(rate)
     return rates
+
+
+def _check_same_files(sides: list[Side]) -> None:
+    shown = {}
+    for side in sides:
+        os.chdir(side.directory)
+        shown[side.name] = warm()
+        os.chdir("/")
+    if len(set(shown.values())) > 1:
+        raise CannotRun(f"the sides do not show the same files: {shown}")
 
 
 def _run(operation: Operation, side: Side, budget_s: float) -> float:
