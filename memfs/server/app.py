@@ -12,7 +12,7 @@ from memfs.core.errors import InvalidRequest, MemfsError, NotFound
 from memfs.core.limits import Limits
 from memfs.server import envelope
 from memfs.server.access import Access
-from memfs.server.context import Parts, ServerParts
+from memfs.server.context import Parts
 from memfs.server.endpoints import memories, stores, versions
 from memfs.server.keys import Keys
 from memfs.server.store.sql import SqlStore
@@ -60,7 +60,8 @@ def create_app(
     return envelope.Envelope(app, stamps)
 
 
-def _health(parts: ServerParts) -> Response:
+def _health(request: Request) -> Response:
+    parts: Parts = request.app.state.parts
     parts.store.check()
     return Response('{"status":"ok"}', media_type="application/json")
 

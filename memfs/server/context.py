@@ -1,17 +1,19 @@
-"""What an endpoint is handed, beside its path: the server's parts, the caller, the body.
+"""What an endpoint is handed beside the ids in its path: a call that was let in, with its body read.
 
-Dependencies for FastAPI; they run on the event loop, in the order in which an endpoint names them: caller, then body.
+A dependency for FastAPI that runs on the event loop: first who asks, then what for. One for all endpoints, since each
+further one costs every request a round of resolving.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
 
 from memfs.core.limits import Limits
-from memfs.server.access import Access, Caller
+from memfs.server import wire
+from memfs.server.access import Access
 from memfs.server.store.sql import SqlStore
-from memfs.server.wire import read_body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,23 +24,36 @@ class Parts:
     access: Access
     limits: Limits
     body_cap: int
+    """Bytes of a request's body that are read at all."""
     settle_retries: bool
     """Answer a repeated create whose first answer was lost with what the first one made."""
 
 
-async def _parts(request: Request) -> Parts:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One request that was let in."""
+
+    store: SqlStore
+    limits: Limits
+    actor: str
+    """Who asks, as versions name it: ``apikey_…``."""
+    query: Mapping[str, str]
+    body: bytes
+    is_retry: bool
+    """An attempt before this one may have done what is asked, and its answer was lost."""
+
+
+async def _let_in(request: Request) -> Call:
     parts: Parts = request.app.state.parts
-    return parts
+    caller = await parts.access(request)
+    return Call(
+        store=parts.store,
+        limits=parts.limits,
+        actor=caller.actor,
+        query=request.query_params,
+        body=await wire.read_body(request, parts.body_cap),
+        is_retry=parts.settle_retries and wire.is_retry(request),
+    )
 
 
-async def _caller(request: Request, parts: Annotated[Parts, Depends(_parts)]) -> Caller:
-    return await parts.access(request)
-
-
-async def _body(request: Request, parts: Annotated[Parts, Depends(_parts)]) -> bytes:
-    return await read_body(request, parts.body_cap)
-
-
-ServerParts = Annotated[Parts, Depends(_parts)]
-Asking = Annotated[Caller, Depends(_caller)]
-Body = Annotated[bytes, Depends(_body)]
+Asked = Annotated[Call, Depends(_let_in)]

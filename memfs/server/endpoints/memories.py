@@ -4,7 +4,7 @@ A wrong body is told only after a missing or archived store: a client that sees 
 take it for a fault of this one memory.
 """
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 
 from memfs.api import routes
 from memfs.api.models import DeletedMemory
@@ -13,7 +13,7 @@ from memfs.core import digest, paths
 from memfs.core.errors import InvalidRequest
 from memfs.core.limits import Limits
 from memfs.server import wire
-from memfs.server.context import Asking, Body, ServerParts
+from memfs.server.context import Asked
 from memfs.server.queries import DeleteMemory, ListMemories, ReadView, WriteView, page_limit
 from memfs.server.store.listing import MemoryFilter
 from memfs.server.store.memories import MemoryChange
@@ -23,54 +23,53 @@ router = APIRouter()
 
 
 @router.post(routes.MEMORIES)
-def create(store_id: str, parts: ServerParts, caller: Asking, body: Body, request: Request) -> Response:
+def create(store_id: str, call: Asked) -> Response:
     """Make a memory at a free path."""
     try:
-        view = wire.query(WriteView, request.query_params).view
-        wanted = wire.body(CreateMemory, body)
-        path = paths.parse(wanted.path, parts.limits)
-        content = _content(wanted.content, parts.limits)
+        view = wire.query(WriteView, call.query).view
+        wanted = wire.body(CreateMemory, call.body)
+        path = paths.parse(wanted.path, call.limits)
+        content = _content(wanted.content, call.limits)
     except InvalidRequest:
-        parts.store.stores.check_writable(store_id)
+        call.store.stores.check_writable(store_id)
         raise
-    is_retry = parts.settle_retries and wire.is_retry(request)
-    made = parts.store.memories.create(store_id, path, content, view=view, by=caller.actor, is_retry=is_retry)
+    made = call.store.memories.create(store_id, path, content, view=view, by=call.actor, is_retry=call.is_retry)
     return wire.answer(made)
 
 
 @router.get(routes.MEMORIES)
-def list_by_path(store_id: str, parts: ServerParts, _caller: Asking, request: Request) -> Response:
+def list_by_path(store_id: str, call: Asked) -> Response:
     """List memories by path."""
-    asked = wire.query(ListMemories, request.query_params)
+    asked = wire.query(ListMemories, call.query)
     wanted = MemoryFilter(path_prefix=asked.path_prefix, direct_only=asked.depth == 1)
     limit = page_limit(asked.limit, asked.view)
-    return wire.answer(parts.store.listing.list(store_id, wanted, view=asked.view, limit=limit, page=asked.page))
+    return wire.answer(call.store.listing.list(store_id, wanted, view=asked.view, limit=limit, page=asked.page))
 
 
 @router.get(routes.MEMORY)
-def retrieve(store_id: str, memory_id: str, parts: ServerParts, _caller: Asking, request: Request) -> Response:
+def retrieve(store_id: str, memory_id: str, call: Asked) -> Response:
     """Return a memory."""
-    view = wire.query(ReadView, request.query_params).view
-    return wire.answer(parts.store.memories.retrieve(store_id, memory_id, view=view))
+    view = wire.query(ReadView, call.query).view
+    return wire.answer(call.store.memories.retrieve(store_id, memory_id, view=view))
 
 
 @router.post(routes.MEMORY)
-def update(store_id: str, memory_id: str, parts: ServerParts, caller: Asking, body: Body, request: Request) -> Response:
+def update(store_id: str, memory_id: str, call: Asked) -> Response:
     """Change a memory's content, path or both."""
     try:
-        view = wire.query(WriteView, request.query_params).view
-        change = _change(wire.body(UpdateMemory, body), parts.limits)
+        view = wire.query(WriteView, call.query).view
+        change = _change(wire.body(UpdateMemory, call.body), call.limits)
     except InvalidRequest:
-        parts.store.memories.check_writable(store_id, memory_id)
+        call.store.memories.check_writable(store_id, memory_id)
         raise
-    return wire.answer(parts.store.memories.update(store_id, memory_id, change, view=view, by=caller.actor))
+    return wire.answer(call.store.memories.update(store_id, memory_id, change, view=view, by=call.actor))
 
 
 @router.delete(routes.MEMORY)
-def delete(store_id: str, memory_id: str, parts: ServerParts, caller: Asking, request: Request) -> Response:
+def delete(store_id: str, memory_id: str, call: Asked) -> Response:
     """Delete a memory; its history stays."""
-    expected = wire.query(DeleteMemory, request.query_params).expected_content_sha256
-    parts.store.memories.delete(store_id, memory_id, expect_sha256=expected, by=caller.actor)
+    expected = wire.query(DeleteMemory, call.query).expected_content_sha256
+    call.store.memories.delete(store_id, memory_id, expect_sha256=expected, by=call.actor)
     return wire.answer(DeletedMemory(id=memory_id))
 
 

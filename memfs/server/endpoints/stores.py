@@ -1,13 +1,13 @@
 """The endpoints of memory stores. Each runs in a worker thread; the store decides."""
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 
 from memfs.api import routes
 from memfs.api.models import DeletedStore
 from memfs.api.requests import CreateStore, UpdateStore
 from memfs.core.errors import InvalidRequest
 from memfs.server import wire
-from memfs.server.context import Asking, Body, ServerParts
+from memfs.server.context import Asked
 from memfs.server.queries import ListStores
 from memfs.server.store.stores import StoreFilter
 
@@ -15,48 +15,47 @@ router = APIRouter()
 
 
 @router.post(routes.STORES)
-def create(parts: ServerParts, caller: Asking, body: Body, request: Request) -> Response:
+def create(call: Asked) -> Response:
     """Make a store."""
-    wanted = wire.body(CreateStore, body)
-    is_retry = parts.settle_retries and wire.is_retry(request)
-    return wire.answer(parts.store.stores.create(wanted, by=caller.actor, is_retry=is_retry))
+    wanted = wire.body(CreateStore, call.body)
+    return wire.answer(call.store.stores.create(wanted, by=call.actor, is_retry=call.is_retry))
 
 
 @router.get(routes.STORES)
-def list_newest(parts: ServerParts, _caller: Asking, request: Request) -> Response:
+def list_newest(call: Asked) -> Response:
     """List stores, newest first."""
-    asked = wire.query(ListStores, request.query_params)
+    asked = wire.query(ListStores, call.query)
     wanted = StoreFilter(
         created_from=asked.created_from, created_to=asked.created_to, include_archived=asked.include_archived
     )
-    return wire.answer(parts.store.stores.list(wanted, limit=asked.limit, page=asked.page))
+    return wire.answer(call.store.stores.list(wanted, limit=asked.limit, page=asked.page))
 
 
 @router.get(routes.STORE)
-def retrieve(store_id: str, parts: ServerParts, _caller: Asking) -> Response:
+def retrieve(store_id: str, call: Asked) -> Response:
     """Return a store."""
-    return wire.answer(parts.store.stores.retrieve(store_id))
+    return wire.answer(call.store.stores.retrieve(store_id))
 
 
 @router.post(routes.STORE)
-def update(store_id: str, parts: ServerParts, _caller: Asking, body: Body) -> Response:
+def update(store_id: str, call: Asked) -> Response:
     """Change a store's own fields."""
     try:
-        wanted = wire.body(UpdateStore, body)
+        wanted = wire.body(UpdateStore, call.body)
     except InvalidRequest:
-        parts.store.stores.check_writable(store_id)
+        call.store.stores.check_writable(store_id)
         raise
-    return wire.answer(parts.store.stores.update(store_id, wanted))
+    return wire.answer(call.store.stores.update(store_id, wanted))
 
 
 @router.post(routes.ARCHIVE)
-def archive(store_id: str, parts: ServerParts, _caller: Asking) -> Response:
+def archive(store_id: str, call: Asked) -> Response:
     """Archive a store; the body, if there is one, says nothing."""
-    return wire.answer(parts.store.stores.archive(store_id))
+    return wire.answer(call.store.stores.archive(store_id))
 
 
 @router.delete(routes.STORE)
-def delete(store_id: str, parts: ServerParts, _caller: Asking) -> Response:
+def delete(store_id: str, call: Asked) -> Response:
     """Delete a store and all that is in it."""
-    parts.store.stores.delete(store_id)
+    call.store.stores.delete(store_id)
     return wire.answer(DeletedStore(id=store_id))

@@ -1,10 +1,10 @@
 """The endpoints of memory versions. Each runs in a worker thread; the store decides."""
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 
 from memfs.api import routes
 from memfs.server import wire
-from memfs.server.context import Asking, ServerParts
+from memfs.server.context import Asked
 from memfs.server.queries import ListVersions, ReadView, page_limit
 from memfs.server.store.versions import VersionFilter
 
@@ -12,9 +12,9 @@ router = APIRouter()
 
 
 @router.get(routes.VERSIONS)
-def list_newest(store_id: str, parts: ServerParts, _caller: Asking, request: Request) -> Response:
+def list_newest(store_id: str, call: Asked) -> Response:
     """List versions, newest first."""
-    asked = wire.query(ListVersions, request.query_params)
+    asked = wire.query(ListVersions, call.query)
     wanted = VersionFilter(
         memory_id=asked.memory_id,
         operation=asked.operation,
@@ -25,11 +25,11 @@ def list_newest(store_id: str, parts: ServerParts, _caller: Asking, request: Req
         created_to=asked.created_to,
     )
     limit = page_limit(asked.limit, asked.view)
-    return wire.answer(parts.store.versions.list(store_id, wanted, view=asked.view, limit=limit, page=asked.page))
+    return wire.answer(call.store.versions.list(store_id, wanted, view=asked.view, limit=limit, page=asked.page))
 
 
 @router.get(routes.VERSION)
-def retrieve(store_id: str, version_id: str, parts: ServerParts, _caller: Asking, request: Request) -> Response:
+def retrieve(store_id: str, version_id: str, call: Asked) -> Response:
     """Return a version."""
-    view = wire.query(ReadView, request.query_params).view
-    return wire.answer(parts.store.versions.retrieve(store_id, version_id, view=view))
+    view = wire.query(ReadView, call.query).view
+    return wire.answer(call.store.versions.retrieve(store_id, version_id, view=view))
