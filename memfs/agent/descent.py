@@ -69,6 +69,7 @@ class Descent:
             for depth, name in enumerate(names):
                 if _make(fd, name):
                     made.append(depth)
+                    sync_directory(fd)
                 fd = _step(fd, open_directory(fd, name))
             yield fd
         except BaseException:
@@ -140,7 +141,6 @@ def _make(parent: int, name: bytes) -> bool:
         os.mkdir(name, _NEW_DIRECTORY_MODE, dir_fd=parent)
     except FileExistsError:
         return False
-    sync_directory(parent)
     return True
 
 

@@ -77,13 +77,10 @@ class Directory:
         """
         with self.descent.directory(names[:-1]) as parent:
             fd = os.open(names[-1], _READ, dir_fd=parent)
-        with os.fdopen(fd, "rb", buffering=0) as file:
-            status = os.fstat(fd)
-            if not stat.S_ISREG(status.st_mode):
-                raise _os_error(errno.EISDIR if stat.S_ISDIR(status.st_mode) else errno.EPERM)
-            if status.st_size > READ_BYTES:
-                raise _os_error(errno.EOVERFLOW)
-            return Found(content=file.readall(), identity=_identity(status), mode=stat.S_IMODE(status.st_mode))
+        try:
+            return _found(fd)
+        finally:
+            os.close(fd)
 
     def create(self, names: Names, content: bytes) -> None:
         """Make a file with its missing directories; never over something.
@@ -132,6 +129,17 @@ class Directory:
         """
         with self.descent.directory(old[:-1]) as source, self.descent.made(new[:-1]) as destination:
             move_onto_nothing(source, old[-1], destination, new[-1])
+
+
+def _found(fd: int) -> Found:
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode):
+        raise _os_error(errno.EISDIR if stat.S_ISDIR(status.st_mode) else errno.EPERM)
+    if status.st_size > READ_BYTES:
+        raise _os_error(errno.EOVERFLOW)
+    with os.fdopen(fd, "rb", closefd=False) as file:
+        content = file.read()
+    return Found(content=content, identity=_identity(status), mode=stat.S_IMODE(status.st_mode))
 
 
 def _remove_directory(parent: int, name: bytes) -> None:

@@ -47,8 +47,10 @@ def failure_of(command: Command, error: OSError) -> ToolFailure:
 
 def reason_of(error: OSError) -> str:
     """Return the cause in words, without any path."""
-    if error.errno is None:
+    if isinstance(error, TimeoutError):
         return "the memory directory did not answer in time; try again"
+    if error.errno is None:  # how shutil.rmtree says that a directory became a link under its hands
+        return "it was replaced meanwhile; view it again and repeat the change"
     return _REASONS.get(error.errno) or f"the file system answered: {os.strerror(error.errno)}"
 
 

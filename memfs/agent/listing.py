@@ -6,7 +6,6 @@ directory of 4.0K. Hidden items (names that begin with a dot), `node_modules` an
 counted. What disappears while it is listed is left out; a directory that may not be read shows as empty.
 """
 
-import math
 import os
 import stat
 from collections.abc import Iterator
@@ -36,14 +35,12 @@ def listing(fd: int, path: str) -> list[str]:
 
 
 def readable(size: int) -> str:
-    """Return a size in bytes as `1.5K`, `1.2M`, `3.0G`: rounded up, with one decimal."""
+    """Return a size in bytes as `1.5K` (rounded up to half a kilobyte) or, from a megabyte on, `1.2M` (nearest)."""
     kilobytes = _blocks(size) / _KIBI
     if kilobytes < _KIBI:
         return f"{kilobytes:.1f}K"
-    megabytes = math.ceil(kilobytes / _KIBI * 10) / 10
-    if megabytes < _KIBI:
-        return f"{megabytes:.1f}M"
-    return f"{math.ceil(megabytes / _KIBI * 10) / 10:.1f}G"
+    megabytes = kilobytes / _KIBI
+    return f"{megabytes:.1f}M" if megabytes < _KIBI else f"{megabytes / _KIBI:.1f}G"
 
 
 def _collect(fd: int, path: str, level: int, lines: list[str]) -> int:

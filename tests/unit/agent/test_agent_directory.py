@@ -1,0 +1,464 @@
+"""File operations stay below the root, are whole or not at all, and never overwrite what they did not read."""
+
+import errno
+import os
+import stat
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from memfs.agent import MemoryTool, descent, directory, placement
+from memfs.agent.directory import Changed, Directory, Kind
+
+Ask = Callable[..., tuple[object, bool]]
+Files = Callable[[Path], dict[str, bytes]]
+
+ITSELF = "is a symbolic link, and links are not followed"
+LINKED = "a part of its path is a symbolic link, and links are not followed"
+
+
+def names(where: Path) -> list[str]:
+    return sorted(path.name for path in where.iterdir())
+
+
+@pytest.fixture(params=["by the kernel", "by reservation"])
+def never_overwriting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways of renaming onto nothing; our own mount knows only the second."""
+    if request.param == "by reservation":
+        monkeypatch.setattr(placement, "_renamed_atomically", lambda *_: False)
+
+
+@pytest.fixture
+def links(root: Path) -> None:
+    outside = root.parent / "outside"
+    (root / "file-link").symlink_to(outside / "secret.md")
+    (root / "directory-link").symlink_to(outside)
+    (root / "up").symlink_to("..")
+    (root / "loop").symlink_to("loop")
+
+
+@pytest.mark.usefixtures("links")
+@pytest.mark.parametrize(
+    ("sent", "text"),
+    [
+        ({"command": "view", "path": "/memories/file-link"}, None),
+        ({"command": "view", "path": "/memories/directory-link"}, None),
+        ({"command": "view", "path": "/memories/loop"}, None),
+        ({"command": "view", "path": "/memories/directory-link/secret.md"}, "cannot be viewed"),
+        ({"command": "view", "path": "/memories/up/outside/secret.md"}, "cannot be viewed"),
+        ({"command": "view", "path": "/memories/loop/x"}, "cannot be viewed"),
+        ({"command": "create", "path": "/memories/directory-link/new.md", "file_text": "x"}, "cannot be created"),
+        ({"command": "create", "path": "/memories/up/new/new.md", "file_text": "x"}, "cannot be created"),
+        ({"command": "str_replace", "path": "/memories/file-link", "old_str": "secret", "new_str": "x"}, None),
+        ({"command": "str_replace", "path": "/memories/up/outside/secret.md", "old_str": "s"}, "cannot be edited"),
+        ({"command": "insert", "path": "/memories/file-link", "insert_line": 0, "insert_text": "x"}, None),
+        ({"command": "delete", "path": "/memories/directory-link/secret.md"}, "cannot be deleted"),
+        ({"command": "delete", "path": "/memories/up/outside"}, "cannot be deleted"),
+        (
+            {"command": "rename", "old_path": "/memories/up/outside/secret.md", "new_path": "/memories/mine.md"},
+            "cannot be renamed to /memories/mine.md",
+        ),
+        (
+            {"command": "rename", "old_path": "/memories/mine.md", "new_path": "/memories/directory-link/x.md"},
+            "cannot be renamed to /memories/directory-link/x.md",
+        ),
+    ],
+)
+def test_a_symbolic_link_never_leads_out(
+    ask: Ask, root: Path, files: Files, sent: dict[str, object], text: str | None
+) -> None:
+    if sent.get("old_path") == "/memories/mine.md":
+        (root / "mine.md").write_bytes(b"mine")
+    before = files(root.parent)
+    path = sent.get("path", sent.get("old_path"))
+    told = (
+        f"Error: {path} {text}: {LINKED}" if text else f"Error: {path} is a symbolic link, and links are not followed"
+    )
+
+    assert ask(**sent) == (told, True)
+    assert before == files(root.parent)
+
+
+@pytest.mark.usefixtures("links")
+def test_links_are_not_listed(ask: Ask) -> None:
+    content, _ = ask("view", path="/memories")
+
+    assert str(content).split("\n")[1:] == ["0.5K\t/memories"]
+
+
+@pytest.mark.usefixtures("links")
+def test_overwriting_create_does_not_write_through_a_link(
+    asking: Callable[[MemoryTool], Ask], root: Path, files: Files
+) -> None:
+    before = files(root.parent)
+
+    _, is_error = asking(MemoryTool(root, overwrite_on_create=True))(
+        "create", path="/memories/file-link", file_text="x"
+    )
+
+    assert is_error
+    assert before == files(root.parent)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"command": "view", "path": "/memories/dir/secret.md"},
+        {"command": "view", "path": "/memories/dir"},
+        {"command": "create", "path": "/memories/dir/new.md", "file_text": "x"},
+        {"command": "create", "path": "/memories/dir/deep/new.md", "file_text": "x"},
+        {"command": "str_replace", "path": "/memories/dir/secret.md", "old_str": "mine", "new_str": "x"},
+        {"command": "insert", "path": "/memories/dir/secret.md", "insert_line": 0, "insert_text": "x"},
+        {"command": "delete", "path": "/memories/dir/secret.md"},
+        {"command": "delete", "path": "/memories/dir"},
+        {"command": "rename", "old_path": "/memories/dir/secret.md", "new_path": "/memories/x.md"},
+        {"command": "rename", "old_path": "/memories/other.md", "new_path": "/memories/dir/x.md"},
+    ],
+    ids=lambda sent: f"{sent['command']} {sent.get('path') or sent.get('new_path')}",
+)
+@pytest.mark.parametrize("moment", range(6))
+def test_a_directory_swapped_for_a_link_at_any_moment_never_leads_out(
+    ask: Ask, root: Path, files: Files, monkeypatch: pytest.MonkeyPatch, sent: dict[str, object], moment: int
+) -> None:
+    """The swap happens just before the command's open number ``moment`` of the directory's name, by construction."""
+    (root / "dir").mkdir()
+    (root / "dir" / "secret.md").write_bytes(b"mine\n")
+    (root / "other.md").write_bytes(b"other\n")
+    before = files(root.parent / "outside")
+    opens = iter(range(100))
+    real_open = os.open
+
+    def swapping_open(path: object, flags: int, *args: object, **options: object) -> int:
+        if path in {b"dir", "dir"} and next(opens) == moment:
+            (root / "dir").rename(root / "moved")
+            (root / "dir").symlink_to(root.parent / "outside")
+        return real_open(path, flags, *args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "open", swapping_open)
+
+    content, _ = ask(**sent)
+
+    assert before == files(root.parent / "outside")
+    assert "secret\n" not in str(content)
+    assert str(root.parent) not in str(content)
+
+
+@pytest.mark.parametrize("name", ["victim.md", "new.md"])
+def test_a_file_swapped_for_a_link_is_replaced_itself_or_refused(
+    ask: Ask, root: Path, files: Files, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (root / "victim.md").write_bytes(b"mine\n")
+    before = files(root.parent / "outside")
+    real_rename = os.rename
+
+    def swapping_rename(source: object, target: object, **options: object) -> None:
+        if target == b"victim.md":
+            (root / "victim.md").unlink()
+            (root / "victim.md").symlink_to(root.parent / "outside" / "secret.md")
+        real_rename(source, target, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "rename", swapping_rename)
+    ask("str_replace", path="/memories/victim.md", old_str="mine", new_str="x")
+    ask("create", path=f"/memories/{name}", file_text="x")
+
+    assert before == files(root.parent / "outside")
+
+
+@pytest.mark.usefixtures("never_overwriting")
+def test_rename_moves_files_and_directories_and_makes_parents(ask: Ask, root: Path, files: Files) -> None:
+    (root / "a.md").write_bytes(b"a")
+    (root / "dir").mkdir()
+    (root / "dir" / "b.md").write_bytes(b"b")
+    (root / "link").symlink_to("a.md")
+
+    for old, new in (("a.md", "x/y/a.md"), ("dir", "x/dir"), ("link", "x/link")):
+        assert ask("rename", old_path=f"/memories/{old}", new_path=f"/memories/{new}")[1] is False
+
+    assert files(root) == {
+        "x": b"/", "x/dir": b"/", "x/dir/b.md": b"b", "x/link": b"-> a.md", "x/y": b"/", "x/y/a.md": b"a",
+    }  # fmt: skip
+
+
+@pytest.mark.usefixtures("never_overwriting")
+@pytest.mark.parametrize("old", [b"a.md", b"dir"])
+@pytest.mark.parametrize("new", [b"b.md", b"full", b"empty"])
+def test_a_target_that_appears_at_the_last_moment_is_not_overwritten(
+    root: Path, files: Files, old: bytes, new: bytes
+) -> None:
+    """`move` is called without the check before it: as if the target came right after the check."""
+    (root / "a.md").write_bytes(b"a")
+    (root / "b.md").write_bytes(b"b")
+    (root / "empty").mkdir()
+    for name in ("dir", "full"):
+        (root / name).mkdir()
+        (root / name / "in.md").write_bytes(b"in")
+    before = files(root)
+
+    with pytest.raises(FileExistsError):
+        Directory(root).move([old], [new])
+
+    assert before == files(root)
+
+
+@pytest.mark.usefixtures("never_overwriting")
+def test_of_many_who_create_one_file_exactly_one_succeeds(root: Path) -> None:
+    start = threading.Barrier(8)
+    made: list[bytes] = []
+
+    def create(number: int) -> None:
+        start.wait()
+        try:
+            Directory(root).create([b"deep", b"a.md"], b"%d" % number)
+        except FileExistsError:
+            return
+        made.append(b"%d" % number)
+
+    threads = [threading.Thread(target=create, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert made == [(root / "deep" / "a.md").read_bytes()]
+    assert names(root / "deep") == ["a.md"]
+
+
+@pytest.mark.parametrize("old", ["a.md", "dir"])
+def test_a_rename_that_fails_leaves_no_reservation_and_no_new_directory(
+    ask: Ask, root: Path, files: Files, monkeypatch: pytest.MonkeyPatch, old: str
+) -> None:
+    (root / "a.md").write_bytes(b"a")
+    (root / "dir").mkdir()
+    before = files(root)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+
+    monkeypatch.setattr(placement, "_renamed_atomically", lambda *_: False)
+    monkeypatch.setattr(os, "rename", refuse)
+
+    content, is_error = ask("rename", old_path=f"/memories/{old}", new_path="/memories/x/y/z")
+
+    assert is_error
+    assert str(content).startswith(f"Error: /memories/{old} cannot be renamed to /memories/x/y/z: it would be larger")
+    assert before == files(root)
+
+
+def test_a_reservation_that_somebody_wrote_to_stays(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "a.md").write_bytes(b"a")
+
+    def write_and_refuse(*_: object, **__: object) -> None:
+        (root / "b.md").write_bytes(b"somebody's")
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(placement, "_renamed_atomically", lambda *_: False)
+    monkeypatch.setattr(os, "rename", write_and_refuse)
+
+    with pytest.raises(OSError, match="Input/output"):
+        Directory(root).move([b"a.md"], [b"b.md"])
+
+    assert (root / "b.md").read_bytes() == b"somebody's"
+
+
+def test_a_kernel_that_knows_no_noreplace_is_found_out(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "a.md").write_bytes(b"a")
+    monkeypatch.setattr(placement, "_renameat2", None)
+
+    Directory(root).move([b"a.md"], [b"b.md"])
+
+    assert names(root) == ["b.md"]
+
+
+@pytest.mark.parametrize("failing", ["write", "fsync", "rename"])
+def test_a_failed_write_leaves_the_old_bytes_and_no_temporary_file(
+    ask: Ask, root: Path, files: Files, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    (root / "a.md").write_bytes(b"old")
+    before = files(root)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, failing, refuse)
+        edited = ask("str_replace", path="/memories/a.md", old_str="old", new_str="new")
+        created = ask("create", path="/memories/x/b.md", file_text="b") if failing != "rename" else edited
+
+    assert edited[1]
+    assert created[1]
+    assert "the store is full" in str(edited[0])
+    assert before == files(root)
+
+
+def test_an_edit_keeps_the_mode_and_new_files_are_private(ask: Ask, root: Path) -> None:
+    (root / "a.md").write_bytes(b"old")
+    (root / "a.md").chmod(0o664)
+
+    ask("str_replace", path="/memories/a.md", old_str="old", new_str="new")
+    ask("create", path="/memories/d/b.md", file_text="b")
+
+    assert stat.S_IMODE((root / "a.md").stat().st_mode) == 0o664
+    assert stat.S_IMODE((root / "d" / "b.md").stat().st_mode) == 0o600
+    assert stat.S_IMODE((root / "d").stat().st_mode) == 0o700
+
+
+def test_the_temporary_name_is_never_a_memory(root: Path) -> None:
+    """A process that dies in the middle leaves a name that is neither synced nor counted."""
+    from memfs.core.names import Names  # noqa: PLC0415  (one test looks at another room)
+
+    with Directory(root).descent.directory(()) as fd, placement.staged(fd, b"x", 0o600) as name:
+        assert name.startswith(b".tmp-")
+        assert Names().is_local_only(name.decode())
+        assert names(root) == [name.decode()]
+
+
+def test_replace_refuses_when_the_file_is_no_longer_what_was_read(root: Path) -> None:
+    (root / "a.md").write_bytes(b"old")
+    files = Directory(root)
+    found = files.read([b"a.md"])
+    (root / "a.md").write_bytes(b"newer")
+
+    with pytest.raises(Changed):
+        files.replace([b"a.md"], b"mine", found)
+
+    assert names(root) == ["a.md"]
+    assert (root / "a.md").read_bytes() == b"newer"
+
+
+def test_an_edit_that_was_overtaken_is_made_on_the_new_text(
+    ask: Ask, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "a.md").write_bytes(b"one\n")
+    overtakers = iter([b"zero\none\n"])
+    real = directory.staged
+
+    def overtaken(*args: object) -> object:
+        for content in overtakers:
+            (root / "a.md").write_bytes(content)
+        return real(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(directory, "staged", overtaken)
+
+    ask("str_replace", path="/memories/a.md", old_str="one", new_str="two")
+
+    assert (root / "a.md").read_bytes() == b"zero\ntwo\n"
+
+
+def test_an_edit_gives_up_on_a_file_that_never_rests(ask: Ask, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "a.md").write_bytes(b"one\n")
+
+    def changed(*_: object) -> None:
+        raise Changed
+
+    monkeypatch.setattr(Directory, "replace", changed)
+
+    assert ask("insert", path="/memories/a.md", insert_line=0, insert_text="x") == (
+        "Error: /memories/a.md cannot be edited: another program keeps changing it; view it and try again",
+        True,
+    )
+
+
+def test_many_agents_in_one_process_lose_no_line(root: Path, asking: Callable[[MemoryTool], Ask]) -> None:
+    (root / "log.md").write_bytes(b"")
+    agents = [asking(MemoryTool(root)) for _ in range(6)]
+
+    def write(ask: Ask, agent: int) -> None:
+        for line in range(5):
+            ask("insert", path="/memories/log.md", insert_line=0, insert_text=f"{agent} {line}\n")
+
+    threads = [threading.Thread(target=write, args=(ask, agent)) for agent, ask in enumerate(agents)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    lines = (root / "log.md").read_text().splitlines()
+    assert sorted(lines) == sorted(f"{agent} {line}" for agent in range(6) for line in range(5))
+
+
+def test_special_files_are_neither_read_nor_waited_for(ask: Ask, root: Path) -> None:
+    os.mkfifo(root / "pipe")
+
+    assert ask("view", path="/memories/pipe") == ("Error: /memories/pipe is neither a file nor a directory", True)
+    assert ask("view", path="/memories")[0] == (
+        "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n"
+        "0.5K\t/memories"
+    )
+    with pytest.raises(PermissionError):
+        Directory(root).read([b"pipe"])
+
+
+def test_a_directory_that_came_after_the_look_is_not_read_and_leaves_no_descriptor(root: Path) -> None:
+    (root / "dir").mkdir()
+    files = Directory(root)
+    before = names(Path("/proc/self/fd"))
+
+    with pytest.raises(IsADirectoryError):
+        files.read([b"dir"])
+
+    assert before == names(Path("/proc/self/fd"))
+
+
+def test_a_file_too_large_to_be_text_for_a_model_is_not_read(
+    ask: Ask, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "a.md").write_bytes(b"12345")
+    monkeypatch.setattr(directory, "READ_BYTES", 4)
+
+    assert ask("view", path="/memories/a.md") == (
+        "Error: /memories/a.md cannot be viewed: it is too large to be read here",
+        True,
+    )
+
+
+def test_delete_goes_on_when_something_in_the_directory_went_by_itself(
+    ask: Ask, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "dir").mkdir()
+    (root / "dir" / "a.md").write_bytes(b"a")
+    vanishings = iter([FileNotFoundError(errno.ENOENT, "gone")])
+    real = directory.shutil.rmtree
+
+    def vanishing(*args: object, **options: object) -> None:
+        for error in vanishings:
+            raise error
+        real(*args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(directory.shutil, "rmtree", vanishing)
+
+    assert ask("delete", path="/memories/dir") == ("Successfully deleted /memories/dir", False)
+    assert names(root) == []
+
+
+def test_kind_tells_what_is_there(root: Path) -> None:
+    (root / "file").write_bytes(b"")
+    (root / "dir").mkdir()
+    (root / "link").symlink_to("file")
+    os.mkfifo(root / "pipe")
+    files = Directory(root)
+
+    assert files.kind([]) is Kind.DIRECTORY
+    assert files.kind([b"dir"]) is Kind.DIRECTORY
+    assert files.kind([b"file"]) is Kind.FILE
+    assert files.kind([b"link"]) is Kind.LINK
+    assert files.kind([b"pipe"]) is Kind.SPECIAL
+    assert files.kind([b"no"]) is Kind.NOTHING
+    assert files.kind([b"file", b"no"]) is Kind.NOTHING
+
+
+def test_a_directory_that_cannot_be_synced_is_left_alone_but_a_failing_disk_is_not(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = errno.EINVAL
+
+    def refuse(_: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with Directory(root).descent.directory(()) as fd:
+        descent.sync_directory(fd)
+        number = errno.EIO
+        with pytest.raises(OSError, match="Input/output"):
+            descent.sync_directory(fd)
