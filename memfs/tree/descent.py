@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 from memfs.core.paths import StorePath, segments
 
-_DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NOWHERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO})
 
 
 def open_directory(parent: int, name: str) -> int | None:
     """Open the directory ``name`` in ``parent``, or return None where there is none (a symlink is none)."""
     try:
-        return os.open(name, _DIRECTORY_FLAGS, dir_fd=parent)
+        return os.open(name, DIRECTORY_FLAGS, dir_fd=parent)
     except OSError as error:
         if leads_nowhere(error):
             return None
@@ -94,7 +94,7 @@ def make_way(root: int, names: Sequence[str], mode: int) -> Way | None:
                 continue
             os.mkdir(name, 0o700, dir_fd=way.end)
             os.chmod(name, mode, dir_fd=way.end)
-            below = os.open(name, _DIRECTORY_FLAGS, dir_fd=way.end)
+            below = os.open(name, DIRECTORY_FLAGS, dir_fd=way.end)
             way = Way((*way.descriptors, below), (*way.made, "/" + "/".join(names[:depth])))
     except FileExistsError:
         way.undo()

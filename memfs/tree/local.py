@@ -93,12 +93,18 @@ class LocalTree:
 
         ``enter`` is asked whether to look into a directory, by its relative path; without it, all are.
         """
-        return _scan(os.dup(self._root), b"", enter)
+        return scan(self._root, enter)
 
 
 def identity_of(found: os.stat_result) -> Identity:
     """Return what identifies a file."""
     return Identity(found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
+def scan(directory: int, enter: Callable[[bytes], bool] | None = None) -> Iterator[Entry]:
+    """Yield every name below an open directory (`LocalTree.scan`); the caller keeps the descriptor."""
+    # Opened anew: two scans of one descriptor would share its position.
+    yield from _scan(os.open(".", descent.DIRECTORY_FLAGS, dir_fd=directory), b"", enter)
 
 
 def _scan(directory: int, prefix: bytes, enter: Callable[[bytes], bool] | None) -> Iterator[Entry]:

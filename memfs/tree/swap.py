@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import assert_never
 
+from memfs.core.errors import InvalidRequest
 from memfs.core.paths import check_local, parse, segments
 from memfs.core.tree_requests import Answer, Identity, Move, Outcome, Remove, Replace
 from memfs.tree import descent
@@ -74,14 +75,17 @@ def perform(
     Raises:
         InvalidPath: A path is no store path.
         PathTooLong: It is too long or too deep.
+        InvalidRequest: The name of a staged or kept file is not a plain name.
         OSError: The disk refuses; nothing was changed.
     """
     match request:
         case Replace():
+            _check_plain(request.staged)
             if request.expect is None:
                 return _put(places, request, umask)
             return _replace(places, request, request.expect, judge, at_most)
         case Remove():
+            _check_plain(request.trash)
             return _remove(places, request, judge)
         case Move():
             return _move(places, request, umask)
@@ -182,6 +186,11 @@ def _move(places: Places, wanted: Move, umask: int) -> Swap:
         pruned=_prune(places, wanted.prune),
         unsynced=(*way.descriptors, parent),
     )
+
+
+def _check_plain(name: str) -> None:
+    if not name or "/" in name or "\0" in name or name in {".", ".."}:
+        raise InvalidRequest(f"{name!r} is not the name of a file in staging or trash")
 
 
 def _way(path: str) -> list[str]:

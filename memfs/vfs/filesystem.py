@@ -1,26 +1,51 @@
 """File-system semantics as the kernel asks for them; `memfs.fuse` is the only caller.
 
 The session thread calls the operations, the socket thread `apply`. Each takes the one mutation lock here and nowhere
-else, so that what lies below knows no threads.
+else, so that what lies below knows no threads. Operations raise OSError or MemfsError; both carry ``errno``.
 """
 
+import errno
+import os
+import threading
 from collections.abc import Callable, Iterator
-from typing import NoReturn
+from typing import NoReturn, assert_never
 
+from memfs.core.errors import MemfsError
 from memfs.core.limits import Limits
 from memfs.core.names import Names
-from memfs.core.tree_requests import Answer, Request
+from memfs.core.tree_requests import Answer, Changed, Move, Ping, Refresh, Reload, Remove, Replace, Request
 from memfs.state.layout import Layout
-from memfs.vfs.values import Attributes, DirectoryEntry, Invalidation, Ownership, SetAttributes, Statistics
+from memfs.tree.owner import failed
+from memfs.tree.swap import settle
+from memfs.vfs.attaching import Attaching
+from memfs.vfs.contents import Contents
+from memfs.vfs.descriptors import Descriptors
+from memfs.vfs.entries import Entries
+from memfs.vfs.mounted import Mounted
+from memfs.vfs.nodes import NodeTable
+from memfs.vfs.policy import Policy
+from memfs.vfs.pulls import Pulls
+from memfs.vfs.renames import Renames
+from memfs.vfs.space import statistics
+from memfs.vfs.values import (
+    Attributes,
+    DirectoryEntry,
+    Invalidation,
+    MountedStore,
+    Ownership,
+    SetAttributes,
+    Statistics,
+)
 
 
 class FileSystem:
     """The stores attached to a state directory, as one read-only directory of directories.
 
-    It takes ``owner.lock`` of each store for its life. Operations raise OSError or MemfsError; both carry ``errno``.
+    It takes ``owner.lock`` of each store for its life.
 
     Raises:
         AlreadyHeld: Another process owns a tree, still after 5 s.
+        OSError: A store's directories cannot be opened.
     """
 
     def __init__(
@@ -33,64 +58,162 @@ class FileSystem:
         clock_ns: Callable[[], int],
         invalidate: Callable[[Invalidation], None],
     ) -> None:
-        raise NotImplementedError
+        descriptors = Descriptors()
+        mounted = Mounted(
+            layout=layout,
+            policy=Policy(limits, names),
+            ownership=ownership,
+            clock_ns=clock_ns,
+            tell=invalidate,
+            descriptors=descriptors,
+            table=NodeTable(dropped=descriptors.close),
+        )
+        self._lock = threading.Lock()
+        self._mounted = mounted
+        self._entries = Entries(mounted)
+        self._renames = Renames(mounted)
+        self._contents = Contents(mounted)
+        self._pulls = Pulls(mounted)
+        self._attaching = Attaching(mounted)
+        self._attaching.load(self._lock)
+
+    @property
+    def stores(self) -> list[MountedStore]:
+        """The stores that are served, in the order of the mount."""
+        with self._lock:
+            return [store.served for store in self._mounted.stores.values()]
 
     def lookup(self, parent: int, name: bytes) -> Attributes:
-        raise NotImplementedError
+        """Find a name in a directory, and count one lookup of its node.
+
+        Raises:
+            FileNotFoundError: There is none.
+        """
+        with self._lock:
+            return self._entries.lookup(parent, name)
 
     def forget(self, nodeid: int, nlookup: int) -> None:
-        raise NotImplementedError
+        """Give back lookups; with the last, the nodeid means nothing any longer."""
+        with self._lock:
+            self._mounted.table.forget(nodeid, nlookup)
 
     def getattr(self, nodeid: int) -> Attributes:
-        raise NotImplementedError
+        """Tell what a node is like."""
+        with self._lock:
+            return self._mounted.describe(self._mounted.table.get(nodeid))
 
-    def setattr(self, nodeid: int, change: SetAttributes, fh: int | None = None) -> Attributes:
-        raise NotImplementedError
+    def setattr(self, nodeid: int, change: SetAttributes, fh: int | None = None) -> Attributes:  # noqa: ARG002  (nodes say it all)
+        """Change size, bits and times; EFBIG past a memory's size; an owner is accepted and not kept."""
+        with self._lock:
+            return self._contents.setattr(nodeid, change)
 
     def mkdir(self, parent: int, name: bytes, mode: int) -> Attributes:
-        raise NotImplementedError
+        """Make a directory, and count one lookup of its node."""
+        with self._lock:
+            return self._entries.mkdir(parent, name, mode)
 
     def unlink(self, parent: int, name: bytes) -> None:
-        raise NotImplementedError
+        """Remove a file; whoever has it open goes on with its bytes."""
+        with self._lock:
+            self._entries.unlink(parent, name)
 
     def rmdir(self, parent: int, name: bytes) -> None:
-        raise NotImplementedError
+        """Remove an empty directory."""
+        with self._lock:
+            self._entries.rmdir(parent, name)
 
     def rename(self, parent: int, name: bytes, new_parent: int, new_name: bytes) -> None:
-        raise NotImplementedError
+        """Give an entry another name in the same store, replacing what is there; checked like a write of all below."""
+        with self._lock:
+            self._renames.rename(parent, name, new_parent, new_name)
 
     def create(self, parent: int, name: bytes, mode: int, flags: int) -> tuple[Attributes, int]:
-        raise NotImplementedError
+        """Make and open a file, and count one lookup of its node; return it with a handle."""
+        with self._lock:
+            attributes = self._entries.create(parent, name, mode, flags)
+        return attributes, attributes.nodeid
 
     def open(self, nodeid: int, flags: int) -> int:
-        raise NotImplementedError
+        """Return a handle; only where the kernel does not open by itself."""
+        with self._lock:
+            self._contents.check_open(nodeid, flags)
+        return nodeid
 
-    def read(self, nodeid: int, size: int, offset: int, fh: int = 0) -> bytes:
-        raise NotImplementedError
+    def read(self, nodeid: int, size: int, offset: int, fh: int = 0) -> bytes:  # noqa: ARG002  (nodes say it all)
+        """Return at most ``size`` bytes at ``offset``."""
+        with self._lock:
+            return self._contents.read(nodeid, size, offset)
 
-    def write(self, nodeid: int, content: bytes, offset: int, flags: int, fh: int = 0) -> int:
-        raise NotImplementedError
+    def write(self, nodeid: int, content: bytes, offset: int, flags: int, fh: int = 0) -> int:  # noqa: ARG002  (nodes say it all)
+        """Write all of ``content``; ``flags`` are those of the program's descriptor.
+
+        Raises:
+            ContentTooLarge: EFBIG: more than a memory may hold.
+            InvalidContent: EILSEQ: no UTF-8 text, whatever is around it.
+            OSError: ESTALE: a pull superseded the node; the bytes are kept in trash.
+        """
+        with self._lock:
+            return self._contents.write(nodeid, content, offset, flags)
 
     def release(self, nodeid: int, fh: int) -> None:
-        raise NotImplementedError
+        """Give a handle back: nothing hangs on it."""
 
     def flush(self, nodeid: int, fh: int) -> None:
-        raise NotImplementedError
+        """Close one of a handle's descriptors: every write is in the backing file already."""
 
-    def fsync(self, nodeid: int, datasync: bool, fh: int = 0) -> None:
-        raise NotImplementedError
+    def fsync(self, nodeid: int, datasync: bool, fh: int = 0) -> None:  # noqa: ARG002  (nodes say it all)
+        """Make a file, or the names in a directory, durable.
+
+        Raises:
+            InvalidContent: EILSEQ: it is durable, but no complete UTF-8 text.
+        """
+        with self._lock:
+            self._contents.fsync(nodeid, datasync=datasync)
 
     def readdir(self, nodeid: int, cookie: int) -> Iterator[DirectoryEntry]:
-        raise NotImplementedError
+        """List what comes after ``cookie`` (0: all), ``.`` and ``..`` first."""
+        with self._lock:
+            return self._entries.readdir(nodeid, cookie)
 
     def statfs(self, nodeid: int) -> Statistics:
-        raise NotImplementedError
+        """Tell how full the node's store, and its disk, is."""
+        with self._lock:
+            return statistics(self._mounted, self._mounted.table.get(nodeid))
 
     def refuse_special(self, parent: int) -> NoReturn:
-        raise NotImplementedError
+        """Refuse links, symbolic links, devices, sockets and pipes: EPERM, or EROFS where nothing may be made."""
+        with self._lock:
+            self._mounted.directory(parent)
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
 
     def apply(self, request: Request) -> Answer:
-        raise NotImplementedError
+        """Do what the worker asks, and have the kernel forget what that makes wrong; a failure is an answer too."""
+        try:
+            return self._apply(request)
+        except (OSError, MemfsError) as error:
+            return failed(error)
 
     def close(self) -> None:
-        raise NotImplementedError
+        """Give every store back; nothing may be called afterwards."""
+        with self._lock:
+            self._attaching.close()
+
+    def _apply(self, request: Request) -> Answer:
+        match request:
+            case Replace() | Remove() | Move():
+                with self._lock:
+                    done = self._pulls.perform(request)
+                return settle(done)
+            case Reload():
+                self._attaching.reload(self._lock)
+                return Answer()
+            case Refresh():
+                with self._lock:
+                    self._attaching.refresh()
+                return Answer()
+            case Changed():
+                return Answer()
+            case Ping():
+                return Answer(facts={"pid": os.getpid(), "stores": [one.attachment.store_id for one in self.stores]})
+            case _ as never:
+                assert_never(never)

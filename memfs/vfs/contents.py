@@ -1,0 +1,143 @@
+"""Operations on what is in a file, and on its attributes: read, write, truncate, fsync, chmod, times.
+
+A node says itself whose bytes it stands for, so handles carry nothing: an open file pins its node in the kernel, and
+that is all. Used by `FileSystem` under the mutation lock.
+"""
+
+import errno
+import os
+
+from memfs.tree.atomic import write_all
+from memfs.tree.local import identity_of
+from memfs.tree.trash import trash_name
+from memfs.vfs import modes
+from memfs.vfs.mounted import Mounted
+from memfs.vfs.nodes import Node
+from memfs.vfs.store import ServedStore
+from memfs.vfs.text import refuse_impossible, refuse_incomplete
+from memfs.vfs.values import Attributes, InvalidateInode, SetAttributes
+
+_KEEP_FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Contents:
+    """The contents of one mount's files."""
+
+    def __init__(self, mounted: Mounted) -> None:
+        self._mounted = mounted
+        self._table = mounted.table
+        self._descriptors = mounted.descriptors
+        self._policy = mounted.policy
+
+    def check_open(self, nodeid: int, flags: int) -> None:
+        """Check that the node may be opened so.
+
+        Raises:
+            StoreReadOnly: For writing, in a store that programs may not change.
+            OSError: ESTALE: a pull superseded it, so that the kernel looks its path up again.
+        """
+        node = self._table.get(nodeid)
+        if flags & os.O_ACCMODE != os.O_RDONLY:
+            self._mounted.store_of(node).check_writable()
+        if node.successor is not None:
+            raise _stale()
+
+    def read(self, nodeid: int, size: int, offset: int) -> bytes:
+        """Return at most ``size`` bytes; of a superseded file, the displaced ones."""
+        return os.pread(self._descriptors.of(self._table.get(nodeid)), size, offset)
+
+    def write(self, nodeid: int, content: bytes, offset: int, flags: int) -> int:
+        """Write at ``offset``, or with O_APPEND at the end of the path's current file; return the number of bytes."""
+        node = self._table.get(nodeid)
+        store = self._mounted.store_of(node)
+        if not store.is_writable:
+            store.check_writable()
+        if node.successor is not None:
+            self._write_superseded(store, node, content, offset, flags)
+        elif flags & os.O_APPEND:
+            self._append(store, node, content)
+        else:
+            descriptor = self._descriptors.of(node)
+            self._check(node, content, offset + len(content))
+            store.writes.changed(node.inode, self._mounted.clock_ns())
+            write_all(descriptor, content, offset)
+        return len(content)
+
+    def fsync(self, nodeid: int, *, datasync: bool) -> None:
+        """Make a file, or the names of a directory, durable; say then whether it is complete text."""
+        node = self._table.get(nodeid)
+        if node.store is None:
+            return
+        descriptor = self._descriptors.of(node)
+        (os.fdatasync if datasync else os.fsync)(descriptor)
+        if node.successor is not None:
+            os.fsync(self._descriptors.of(node.current()))
+        elif node.children is None and node.store.is_writable and not self._policy.is_local_only(node):
+            refuse_incomplete(os.pread(descriptor, self._policy.limits.memory_bytes, 0), "the file")
+
+    def setattr(self, nodeid: int, change: SetAttributes) -> Attributes:
+        """Change size, bits and times; an owner is accepted and not kept."""
+        node = self._table.get(nodeid)
+        store = self._mounted.store_of(node)
+        store.check_writable()
+        descriptor = self._descriptors.of(node)
+        if change.size is not None:
+            self._truncate(store, node, descriptor, change.size)
+        if change.mode is not None:
+            os.fchmod(descriptor, modes.backing(change.mode, is_directory=node.children is not None))
+        found = os.fstat(descriptor)
+        if change.atime_ns is not None or change.mtime_ns is not None:
+            atime = found.st_atime_ns if change.atime_ns is None else change.atime_ns
+            mtime = found.st_mtime_ns if change.mtime_ns is None else change.mtime_ns
+            os.utime(descriptor, ns=(atime, mtime))
+            found = os.fstat(descriptor)
+        return self._mounted.attributes(node, found)
+
+    def _check(self, node: Node, content: bytes, end: int) -> None:
+        """Refuse bytes that a memory cannot hold."""
+        if not self._policy.is_local_only(node):
+            self._policy.check_size(end)
+            refuse_impossible(content)
+
+    def _truncate(self, store: ServedStore, node: Node, descriptor: int, size: int) -> None:
+        if node.successor is not None:
+            raise _stale()
+        if node.children is not None:
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not self._policy.is_local_only(node):
+            self._policy.check_size(size)
+        store.writes.changed(node.inode, self._mounted.clock_ns())
+        os.ftruncate(descriptor, size)
+
+    def _append(self, store: ServedStore, node: Node, content: bytes) -> None:
+        descriptor = self._descriptors.of(node)
+        before = identity_of(os.fstat(descriptor))
+        self._check(node, content, before.size + len(content))
+        store.writes.appending(before)
+        write_all(descriptor, content, before.size)
+
+    def _write_superseded(self, store: ServedStore, node: Node, content: bytes, offset: int, flags: int) -> None:
+        """Append to the file that a pull put in this one's place; keep any other bytes, and refuse them."""
+        if not flags & os.O_APPEND:
+            self._keep_late(store, node, content, offset)
+            raise _stale()
+        current = node.current()
+        self._append(store, current, content)
+        # The writer's own node shows it too, where the kernel believes that it is.
+        write_all(self._descriptors.of(node), content, offset)
+        if current.lookups:
+            self._mounted.tell(InvalidateInode(current.nodeid))
+
+    def _keep_late(self, store: ServedStore, node: Node, content: bytes, offset: int) -> None:
+        """Keep the displaced file in trash with what is still written to it."""
+        displaced = self._descriptors.of(node)
+        if node.late < 0:
+            path = os.fsdecode(b"/" + node.relative())
+            name = trash_name(path, self._mounted.clock_ns())
+            node.late = os.open(name, _KEEP_FLAGS, 0o600, dir_fd=store.places.trash)
+            write_all(node.late, os.pread(displaced, os.fstat(displaced).st_size, 0), 0)
+        write_all(node.late, content, offset)
+
+
+def _stale() -> OSError:
+    return OSError(errno.ESTALE, os.strerror(errno.ESTALE))

@@ -1,0 +1,138 @@
+"""Changes of a tree under the kernel's feet, asked for by the worker: applied, then told to the kernel.
+
+The swap itself is `memfs.tree.swap`; here is what it means for nodes, counts and the kernel's caches. Used by
+`FileSystem.apply` under the mutation lock.
+"""
+
+import os
+from collections.abc import Sequence
+from typing import assert_never
+
+from memfs.core.errors import NotFound
+from memfs.core.paths import check_local, parse, segments
+from memfs.core.tree_requests import Identity, Move, Outcome, Remove, Replace
+from memfs.tree import swap
+from memfs.tree.swap import Swap
+from memfs.vfs.mounted import Mounted
+from memfs.vfs.nodes import Node, children_of
+from memfs.vfs.store import ServedStore
+
+
+class Pulls:
+    """What the worker may do to the trees of one mount."""
+
+    def __init__(self, mounted: Mounted) -> None:
+        self._mounted = mounted
+
+    def perform(self, request: Replace | Remove | Move) -> Swap:
+        """Do what is asked; the caller hands the result to `swap.settle` without the lock.
+
+        Raises:
+            NotFound: The store is not attached.
+            MemfsError: See `swap.perform`.
+            OSError: The disk refuses; nothing was changed.
+        """
+        store = self._mounted.stores.get(request.store_id)
+        if store is None:
+            raise NotFound(f"the store {request.store_id} is not attached to this mount")
+        for path in (request.path, *(() if isinstance(request, Replace) else request.prune)):
+            self._mounted.keep(_find(store, _names(path)))
+        done = swap.perform(
+            store.places,
+            request,
+            judge=self._judge(store, force=not isinstance(request, Move) and request.force),
+            at_most=self._mounted.policy.limits.memory_bytes,
+            umask=self._mounted.ownership.umask,
+        )
+        if done.displaced >= 0:
+            os.close(done.displaced)
+        if done.outcome is Outcome.APPLIED:
+            self._applied(store, request, done)
+        return done
+
+    def _judge(self, store: ServedStore, *, force: bool) -> swap.Judge:
+        now_ns = self._mounted.clock_ns()
+
+        def judge(expected: Identity, found: Identity) -> Outcome:
+            verdict = store.writes.judge(expected, found, now_ns)
+            return Outcome.APPLIED if force and verdict is Outcome.BUSY else verdict
+
+        return judge
+
+    def _applied(self, store: ServedStore, request: Replace | Remove | Move, done: Swap) -> None:
+        match request:
+            case Replace():
+                self._replaced(store, request, done)
+            case Remove():
+                self._removed(store, request.path)
+            case Move():
+                self._moved(store, request)
+            case _ as never:
+                assert_never(never)
+        for directory in done.pruned:
+            self._gone(store, directory)
+
+    def _replaced(self, store: ServedStore, request: Replace, done: Swap) -> None:
+        names = _names(request.path)
+        if request.expect is None:
+            store.memories += self._is_memory(names)
+        node = _find(store, names)
+        if node is not None and done.identity is not None:
+            self._mounted.superseded(node, done.identity.inode)
+        self._tell(store, names)
+
+    def _removed(self, store: ServedStore, path: str) -> None:
+        store.memories -= self._is_memory(_names(path))
+        self._gone(store, path)
+
+    def _moved(self, store: ServedStore, request: Move) -> None:
+        names, target = _names(request.path), _names(request.target)
+        store.memories += self._is_memory(target) - self._is_memory(names)
+        node = _find(store, names)
+        if node is not None:
+            self._mounted.table.move(node, self._directory(store, target[:-1]), target[-1])
+        self._tell(store, names)
+        self._tell(store, target)
+
+    def _gone(self, store: ServedStore, path: str) -> None:
+        names = _names(path)
+        self._mounted.unlinked(_find(store, names))
+        self._tell(store, names)
+
+    def _directory(self, store: ServedStore, names: Sequence[bytes]) -> Node:
+        """Return the node of a directory, with nodes for those above it."""
+        node = store.root
+        for name in names:
+            found = os.stat(name, dir_fd=self._mounted.descriptors.of(node), follow_symlinks=False)
+            node = self._mounted.known(node, name, found)
+        return node
+
+    def _tell(self, store: ServedStore, names: Sequence[bytes]) -> None:
+        """Have the kernel forget the first of the names that it may know wrongly."""
+        node = store.root
+        *above, name = names
+        for step in above:
+            below = children_of(node).get(step)
+            if below is None or below.children is None:
+                name = step
+                break
+            node = below
+        node.listing_is_fresh = False
+        self._mounted.tell_entry(node, name)
+
+    def _is_memory(self, names: Sequence[bytes]) -> bool:
+        return not self._mounted.policy.is_local_only_file(b"/".join(names))
+
+
+def _names(path: str) -> list[bytes]:
+    return [name.encode() for name in segments(check_local(parse(path)))]
+
+
+def _find(store: ServedStore, names: Sequence[bytes]) -> Node | None:
+    """Return the node at a path, None where there is none."""
+    node: Node | None = store.root
+    for name in names:
+        if node is None or node.children is None:
+            return None
+        node = node.children.get(name)
+    return node

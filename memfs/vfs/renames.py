@@ -1,0 +1,111 @@
+"""Renames: atomic, within one store, checked as if every resulting memory were written under its new name.
+
+Used by `FileSystem` under the mutation lock.
+"""
+
+import errno
+import os
+import stat
+from typing import NamedTuple
+
+from memfs.tree.local import Kind, scan
+from memfs.vfs.descriptors import DIRECTORY_FLAGS
+from memfs.vfs.mounted import Mounted
+from memfs.vfs.nodes import Node, children_of
+from memfs.vfs.values import InvalidateEntry
+
+
+class _End(NamedTuple):
+    """A name in a directory: where a rename begins or ends."""
+
+    directory: Node
+    descriptor: int
+    name: bytes
+
+    @property
+    def relative(self) -> bytes:
+        return self.directory.relative_of(self.name)
+
+
+class Renames:
+    """The renames of one mount."""
+
+    def __init__(self, mounted: Mounted) -> None:
+        self._mounted = mounted
+        self._policy = mounted.policy
+
+    def rename(self, parent: int, name: bytes, new_parent: int, new_name: bytes) -> None:
+        """Give an entry another name; a file, or an empty directory, that has it goes."""
+        source, target = self._end(parent, name), self._end(new_parent, new_name)
+        store = self._mounted.store_of(source.directory)
+        if store is not target.directory.store:
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+        moving = os.stat(name, dir_fd=source.descriptor, follow_symlinks=False)
+        replaced = _stat(target)
+        if replaced is not None and replaced.st_ino == moving.st_ino:
+            return
+        more = self._check(source, target, moving, replaced)
+        self._policy.check_count(store.memories, more)
+        self._act(source, target)
+        store.memories += more
+
+    def _end(self, parent: int, name: bytes) -> _End:
+        directory = self._mounted.directory(parent)
+        return _End(directory, self._mounted.descriptors.of(directory), name)
+
+    def _check(self, source: _End, target: _End, moving: os.stat_result, replaced: os.stat_result | None) -> int:
+        """Return by how many memories the store grows, or refuse what cannot become a memory."""
+        is_directory = stat.S_ISDIR(moving.st_mode)
+        if replaced is not None:
+            _check_kinds(is_directory=is_directory, replaces_directory=stat.S_ISDIR(replaced.st_mode))
+        before, after = source.relative, target.relative
+        if is_directory:
+            return self._check_directory(source, before, after)
+        more = self._policy.check_renamed(source.descriptor, source.name, before, after)
+        if replaced is not None and not self._policy.is_local_only_file(after):
+            more -= 1
+        return more
+
+    def _check_directory(self, source: _End, before: bytes, after: bytes) -> int:
+        """Check every name below the directory; return by how many memories the store grows."""
+        self._policy.check_name(after, is_local_only=self._policy.is_local_only_directory(after))
+        directory = os.open(source.name, DIRECTORY_FLAGS, dir_fd=source.descriptor)
+        more = 0
+        try:
+            for entry in scan(directory):
+                old, new = before + b"/" + entry.relative, after + b"/" + entry.relative
+                if entry.kind is Kind.FILE:
+                    more += self._policy.check_renamed(directory, entry.relative, old, new)
+                elif entry.kind is Kind.DIRECTORY:
+                    self._policy.check_name(new, is_local_only=self._policy.is_local_only_directory(new))
+        finally:
+            os.close(directory)
+        return more
+
+    def _act(self, source: _End, target: _End) -> None:
+        node = children_of(source.directory).get(source.name)
+        replaced = children_of(target.directory).get(target.name)
+        self._mounted.keep(replaced)
+        os.rename(source.name, target.name, src_dir_fd=source.descriptor, dst_dir_fd=target.descriptor)
+        source.directory.listing_is_fresh = target.directory.listing_is_fresh = False
+        self._mounted.unlinked(replaced)
+        if node is None:
+            return
+        self._mounted.table.move(node, target.directory, target.name)
+        if node.pins:
+            # The kernel may not have met the node that a pull put here, and carry the superseded one to the new name.
+            self._mounted.tell(InvalidateEntry(target.directory.nodeid, target.name))
+
+
+def _check_kinds(*, is_directory: bool, replaces_directory: bool) -> None:
+    if is_directory and not replaces_directory:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+    if replaces_directory and not is_directory:
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+
+
+def _stat(end: _End) -> os.stat_result | None:
+    try:
+        return os.stat(end.name, dir_fd=end.descriptor, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
