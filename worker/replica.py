@@ -1,0 +1,234 @@
+"""One attached store as the worker works on it: what it knows, where things are, and what it has to look at.
+
+A `Replica` holds the three observations (baseline, local view, remote view) and the set of *suspects*: the paths that
+may differ. Everything that is learnt comes in here, on the control thread, and makes suspects; a cycle settles them.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from memfs.core.attachment import Access, Attachment
+from memfs.core.limits import Limits
+from memfs.core.names import Names
+from memfs.core.paths import StorePath, relative
+from memfs.core.plan import Side
+from memfs.remote.protocol import Remote
+from memfs.state.contents import Contents
+from memfs.state.layout import StoreLayout
+from memfs.state.problems import Problem
+from memfs.state.store_state import StoreState
+from memfs.tree.local import LocalTree
+from memfs.tree.owner import TreeOwner
+from worker.observe_local import LocalObserver, Sight
+from worker.observe_remote import RemoteObserver
+from worker.settling import Settling
+from worker.views import LocalFile, LocalView, RemoteMemory, RemoteView
+
+POSTPONED_BASE_S, POSTPONED_CAP_S = 0.25, 30.0
+
+
+class Clock(Protocol):
+    """What time it is; the module `time` is one."""
+
+    def time(self) -> float:
+        """Return unix seconds."""
+        ...
+
+    def monotonic(self) -> float:
+        """Return seconds that never go back."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Postponed:
+    """A path whose action did not work out: when it is tried again, and how often it failed."""
+
+    until: float
+    failures: int
+
+
+class Replica:
+    """See the module. Closed by whoever made it."""
+
+    def __init__(
+        self,
+        attachment: Attachment,
+        layout: StoreLayout,
+        remote: Remote,
+        owner: TreeOwner,
+        *,
+        names: Names,
+        limits: Limits,
+        clock: Clock,
+    ) -> None:
+        self.attachment = attachment
+        self.layout = layout
+        self.remote_side = remote
+        self.owner = owner
+        self.names = names
+        self.limits = limits
+        self.clock = clock
+        self.state = StoreState(layout)
+        self.tree = LocalTree(layout.tree)
+        self.contents = Contents(layout.base)
+        self.local = LocalView()
+        self.remote = RemoteView()
+        self.near = LocalObserver(self.tree, layout.tree, names, limits, clock.time)
+        self.far = RemoteObserver(
+            remote, attachment.store_id, self.remote, self.contents,
+            names=names, limits=limits, monotonic=clock.monotonic,
+        )  # fmt: skip
+        self.dirty: Settling[bytes] = Settling()
+        self.suspects: set[StorePath] = set()
+        self.postponed: dict[StorePath, Postponed] = {}
+        self.busy_since: dict[StorePath, float] = {}
+        self.wants_listing = False
+        """Something was seen that only a listing explains."""
+        self._seed()
+
+    def close(self) -> None:
+        """Close the tree and the database."""
+        self.tree.close()
+        self.state.close()
+
+    @property
+    def access(self) -> Access:
+        """What may be changed: an archived store is read-only whatever was asked for."""
+        return Access.READ_WRITE if self.attachment.is_writable else Access.READ_ONLY
+
+    def suspect(self, paths: Iterable[StorePath]) -> None:
+        """Have the next cycle look at the paths."""
+        self.suspects.update(paths)
+
+    def postpone(self, path: StorePath, wait_s: float | None = None) -> None:
+        """Leave the path alone for a while, twice as long after each failure unless told how long."""
+        failures = self.postponed[path].failures + 1 if path in self.postponed else 0
+        backoff_s = min(POSTPONED_CAP_S, POSTPONED_BASE_S * 2.0 ** min(failures, 10))
+        until = self.clock.monotonic() + (backoff_s if wait_s is None else wait_s)
+        self.postponed[path] = Postponed(until, failures)
+        self.suspects.add(path)
+
+    def look_again(self, path: StorePath) -> None:
+        """Have the path read again, at once."""
+        self.dirty.mark(relative(path).encode(), self.clock.monotonic())
+
+    # ------------------------------------------------------------------------------------------------------- local
+
+    def known(self, path: StorePath) -> LocalFile | None:
+        """Return what is known of the file at a path, this time or from the last run."""
+        file = self.local.files.get(path)
+        if file is not None:
+            return file
+        row = self.state.baseline.get(path)
+        if row is None or row.identity is None:
+            return None
+        return LocalFile(row.content_sha256, row.size_bytes, row.identity, row.hashed_at)
+
+    def saw(self, sights: Iterable[Sight]) -> None:
+        """Take in what was seen at single places."""
+        with self.state.transaction():
+            for sight in sights:
+                self._saw(sight)
+
+    def saw_everything(self, sights: list[Sight]) -> None:
+        """Take in a whole scan: what it did not show is not there."""
+        shown = {sight.path for sight in sights} | {sight.shown for sight in sights}
+        now = self.clock.monotonic()
+        with self.state.transaction():
+            self.local.directories.clear()
+            self.local.blocked.clear()
+            for sight in sights:
+                self._saw(sight)
+            for path in (self.local.files.keys() | self.state.baseline.paths) - shown:
+                self._gone(path, now)
+            for problem in self.state.problems:
+                if problem.side is Side.LOCAL and problem.path not in shown:
+                    self._drop_problem(problem.path, Side.LOCAL)
+            self.state.unmade(*(self.state.directories - self.local.directories))
+
+    def _saw(self, sight: Sight) -> None:
+        path, now = sight.path, self.clock.monotonic()
+        if sight.is_unsettled and path is not None:
+            self.look_again(path)
+        elif sight.refusal is not None:
+            self._refused(sight)
+        elif path is None:
+            self._drop_problem(sight.shown, Side.LOCAL)
+        elif sight.is_directory:
+            self.local.directories.add(path)
+            self._gone(path, now)
+        elif sight.file is None:
+            self.local.directories.discard(path)
+            self._gone(path, now)
+        else:
+            self._is_there(path, sight.file)
+
+    def _is_there(self, path: StorePath, file: LocalFile) -> None:
+        problem = self.state.problems.get(path, Side.LOCAL)
+        if problem is not None and problem.fingerprint != file.content_sha256:
+            self._drop_problem(path, Side.LOCAL)
+        row = self.state.baseline.get(path)
+        is_news = self.local.put(path, file)
+        if is_news or row is None or row.identity != file.identity:
+            self.suspects.add(path)
+            self.state.touch(path)
+
+    def _gone(self, path: StorePath, now: float) -> None:
+        self.local.blocked.discard(path)
+        self._drop_problem(path, Side.LOCAL)
+        if self.local.drop(path, now) or path in self.state.baseline:
+            self.suspects.add(path)
+        elif path not in self.remote.memories:
+            self.local.forget(path)
+
+    def _refused(self, sight: Sight) -> None:
+        if sight.refusal is None:
+            return
+        if sight.path is not None:
+            self.local.blocked.add(sight.path)
+            self.local.files.pop(sight.path, None)
+            self.local.forget(sight.path)
+        self.put_problem(sight.shown, Side.LOCAL, sight.refusal.code, sight.refusal.message)
+
+    # ------------------------------------------------------------------------------------------------------ remote
+
+    def _seed(self) -> None:
+        """Start from the baseline: what both sides agreed on is the best guess of the remote."""
+        baseline = self.state.baseline
+        outside = [path for path in baseline.paths if self.names.is_local_only(relative(path))]
+        with self.state.transaction():
+            for path in outside:
+                baseline.drop(path)
+        for path in baseline.paths:
+            row = baseline.get(path)
+            if row is not None:
+                memory = RemoteMemory(row.memory_id, row.version_id, row.content_sha256, row.size_bytes, row.updated_at)
+                self.remote.put(path, memory)
+        # Without a baseline, creating what the remote may have already would only earn refusals: list first.
+        self.remote.is_complete = len(baseline) > 0
+
+    def note_refused_memories(self) -> None:
+        """Record as problems the memories that cannot be files here; inside a transaction."""
+        found: Mapping[str, tuple[str, str]] = {
+            path: (refusal.code, refusal.message) for path, refusal in self.far.refusals.values()
+        }
+        for path, (code, message) in found.items():
+            self.put_problem(path, Side.REMOTE, code, message)
+        for problem in self.state.problems:
+            if problem.side is Side.REMOTE and not problem.fingerprint and problem.path not in found:
+                self._drop_problem(problem.path, Side.REMOTE)
+
+    # ---------------------------------------------------------------------------------------------------- problems
+
+    def put_problem(self, path: str, side: Side, code: str, message: str, fingerprint: str = "") -> None:
+        """Record a problem of a path; inside a transaction."""
+        problem = Problem(
+            path=path, side=side, code=code, message=message, since=self.clock.time(), fingerprint=fingerprint
+        )
+        if self.state.problems.put(problem):
+            self.state.touch(path)
+
+    def _drop_problem(self, path: str, side: Side) -> None:
+        if self.state.problems.drop(path, side):
+            self.state.touch(path)
