@@ -186,4 +186,4 @@ def _documents() -> dict[str, str]:
     files = [root / "README.md", *sorted((root / "docs").glob("*.md"))]
     if all(file.exists() for file in files):
         return {f"/{file.relative_to(root)}": file.read_text(encoding="utf-8") for file in files}
-    return {"/README.md": str(metadata("memfs").get_payload())}
+    return {"/README.md": str(metadata("memfs").json["description"])}
