@@ -1,0 +1,86 @@
+"""A real store server on a loopback port, one for the whole run, and clients of it.
+
+`server_url` and `api_key` are all that a client needs. Every test makes stores of its own, so tests do not meet.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from memfs.core.limits import Limits
+from memfs.server.serve import StoreServer
+
+READY_S = 20.0
+
+
+@contextmanager
+def serving(data: Path, **options: Any) -> Iterator[StoreServer]:
+    """Run a server in a thread of this process until the block ends."""
+    ready = threading.Event()
+    server = StoreServer("127.0.0.1", 0, data, on_ready=lambda _url: ready.set(), **options)
+    thread = threading.Thread(target=server.run, name="store-server")
+    thread.start()
+    try:
+        assert ready.wait(READY_S)
+        yield server
+    finally:
+        server.stop()
+        thread.join(READY_S)
+        assert not thread.is_alive()
+
+
+@contextmanager
+def connected(server: StoreServer) -> Iterator[httpx.Client]:
+    """Speak plain HTTP to a server, with its key."""
+    headers = {"authorization": f"Bearer {server.api_key}"}
+    with httpx.Client(base_url=server.url, headers=headers, timeout=30) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StoreServer]:
+    with serving(tmp_path_factory.mktemp("contract-server") / "data") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def server_url(server: StoreServer) -> str:
+    return server.url
+
+
+@pytest.fixture(scope="session")
+def api_key(server: StoreServer) -> str:
+    return server.api_key
+
+
+@pytest.fixture(scope="session")
+def raw(server: StoreServer) -> Iterator[httpx.Client]:
+    """Plain HTTP: what the SDK hides or refuses to send."""
+    with connected(server) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def small_raw(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """A server that is strict about the beta header and whose stores hold three memories."""
+    data = tmp_path_factory.mktemp("small-server") / "data"
+    with serving(data, limits=Limits(memories=3), strict_beta=True) as running, connected(running) as client:
+        yield client
+
+
+@pytest.fixture
+def base(raw: httpx.Client) -> str:
+    """The path of a new store."""
+    answer = raw.post("/v1/memory_stores", json={"name": "Notes"})
+    return f"/v1/memory_stores/{answer.json()['id']}"
+
+
+@pytest.fixture
+def memories(base: str) -> str:
+    """The path of a new store's memories."""
+    return f"{base}/memories"
