@@ -89,7 +89,7 @@ def _run(point: Path, state: Path, settings: "Settings") -> int:
             limits=Limits(),
             names=Names(settings.names.local_only, settings.names.held_back),
             ownership=ownership,
-            clock_ns=time.monotonic_ns,
+            clock_ns=time.time_ns,
             invalidate=invalidate,
         )
 
