@@ -20,7 +20,7 @@ from memfs.tree import descent
 from memfs.tree.atomic import write_all
 from memfs.tree.local import identity_of
 from memfs.tree.places import Places
-from memfs.tree.trash import trash_name
+from memfs.tree.trash import link_to_trash, trash_name
 
 UMASK = 0o022
 """Bits that pulled files and made directories go without, where no mount says otherwise."""
@@ -134,7 +134,7 @@ def _replace(places: Places, wanted: Replace, expect: Identity, judge: Judge, at
         if not _prepare(places, wanted.staged, stat.S_IMODE(found.st_mode), tail, at_most):
             return _CHANGED
         if wanted.force:
-            _keep(places, parent, name, trash_name(wanted.path, found.st_mtime_ns))
+            link_to_trash(parent, name, places.trash, trash_name(wanted.path, found.st_mtime_ns))
         os.rename(wanted.staged, name, src_dir_fd=places.staging, dst_dir_fd=parent)
         held.pop_all()
     return Swap(

@@ -1,14 +1,22 @@
-"""How displaced bytes are called in ``trash/``: when they were displaced or last written, and the path they had.
+"""How displaced bytes are called in ``trash/``: when they were last written, and the path they had.
 
-``20260803T101500.123456789Z~notes%2Fa.md``. Used by `memfs.tree.swap`, `memfs.vfs` and the worker. Pure.
+``20260803T101500.123456789Z~notes%2Fa.md``; a second file of that name has ``Z.2~``. Used by `memfs.tree.swap`,
+`memfs.vfs` and the worker.
 """
 
 import datetime as dt
+import os
+import re
+from collections.abc import Callable
+from typing import TypeVar
 from urllib.parse import quote, unquote
 
+_Made = TypeVar("_Made")
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_NAME = re.compile(r"\d{8}T\d{6}\.\d{9}Z(?:\.\d+)?~(.*)")
 _NANOSECONDS = 1_000_000_000
 _NAME_BYTES = 240
-"""Less than a file name may have, so that a counter fits behind it."""
+"""Less than a file name may have, so that a counter fits in."""
 
 
 def trash_name(path: str, when_ns: int) -> str:
@@ -20,7 +28,24 @@ def trash_name(path: str, when_ns: int) -> str:
 
 def path_in(name: str) -> str | None:
     """Return the store path (or, of a long one, its beginning) that a name in trash tells; None for another name."""
-    stamp, tilde, quoted = name.partition("~")
-    if not tilde or not stamp.endswith("Z"):
-        return None
-    return "/" + unquote(quoted)
+    match = _NAME.fullmatch(name)
+    return None if match is None else "/" + unquote(match[1])
+
+
+def make_in_trash(trash: int, name: str) -> int:
+    """Make an empty file called ``name``, or like it, in the open directory; return its descriptor."""
+    return _under_free_name(name, lambda free: os.open(free, _FLAGS, 0o600, dir_fd=trash))
+
+
+def link_to_trash(parent: int, name: str, trash: int, kept: str) -> None:
+    """Give the file ``name`` in one open directory a second name, ``kept`` or like it, in another."""
+    _under_free_name(kept, lambda free: os.link(name, free, src_dir_fd=parent, dst_dir_fd=trash, follow_symlinks=False))
+
+
+def _under_free_name(name: str, make: Callable[[str], _Made]) -> _Made:
+    count = 1
+    while True:
+        try:
+            return make(name if count == 1 else name.replace("~", f".{count}~", 1))
+        except FileExistsError:
+            count += 1

@@ -89,7 +89,9 @@ class Attaching:
             if was_writable != store.is_writable:
                 self._tell_all(store)
         self._mounted.stores = {store_id: stores[store_id] for store_id in wanted}
-        self._mounted.root_changed_ns = self._mounted.clock_ns()
+        self._mounted.root_changed_ns = max(
+            (os.fstat(one.root.descriptor).st_mtime_ns for one in stores.values()), default=0
+        )
         table.root.listing_is_fresh = False
 
     def _root_of(self, store: ServedStore, slug: bytes) -> Node:

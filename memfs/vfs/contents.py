@@ -9,15 +9,13 @@ import os
 
 from memfs.tree.atomic import write_all
 from memfs.tree.local import identity_of
-from memfs.tree.trash import trash_name
+from memfs.tree.trash import make_in_trash, trash_name
 from memfs.vfs import modes
 from memfs.vfs.mounted import Mounted
 from memfs.vfs.nodes import Node
 from memfs.vfs.store import ServedStore
 from memfs.vfs.text import refuse_impossible, refuse_incomplete
 from memfs.vfs.values import Attributes, InvalidateInode, SetAttributes
-
-_KEEP_FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Contents:
@@ -132,10 +130,10 @@ class Contents:
         """Keep the displaced file in trash with what is still written to it."""
         displaced = self._descriptors.of(node)
         if node.late < 0:
-            path = os.fsdecode(b"/" + node.relative())
-            name = trash_name(path, self._mounted.clock_ns())
-            node.late = os.open(name, _KEEP_FLAGS, 0o600, dir_fd=store.places.trash)
-            write_all(node.late, os.pread(displaced, os.fstat(displaced).st_size, 0), 0)
+            found = os.fstat(displaced)
+            name = trash_name(os.fsdecode(b"/" + node.relative()), found.st_mtime_ns)
+            node.late = make_in_trash(store.places.trash, name)
+            write_all(node.late, os.pread(displaced, found.st_size, 0), 0)
         write_all(node.late, content, offset)
 
 

@@ -35,6 +35,7 @@ class Mounted:
     policy: Policy
     ownership: Ownership
     clock_ns: Callable[[], int]
+    """Measures how long ago a write was; it never goes back."""
     tell: Callable[[Invalidation], None]
     """Hands an invalidation to the thread that sends it; never waits."""
     descriptors: Descriptors
@@ -42,6 +43,7 @@ class Mounted:
     stores: dict[str, ServedStore] = field(default_factory=dict)
     """By store id, in the order of the mount."""
     root_changed_ns: int = 0
+    """The time that the mount's root shows."""
 
     def directory(self, nodeid: int) -> Node:
         """Return a directory of a store that programs may change.

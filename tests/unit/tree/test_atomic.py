@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memfs.tree.atomic import fsync_directory, stage, write_all, write_atomic
-from memfs.tree.trash import path_in, trash_name
+from memfs.tree.trash import make_in_trash, path_in, trash_name
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
@@ -65,3 +65,16 @@ def test_a_name_in_trash_tells_where_the_bytes_were(path: str) -> None:
 def test_a_long_path_gives_a_name_that_a_directory_can_hold() -> None:
     assert len(trash_name("/" + "é" * 500, 0)) == 240
     assert path_in("something else") is None
+
+
+def test_a_second_file_of_the_same_name_does_not_displace_the_first(tmp_path: Path) -> None:
+    trash = os.open(tmp_path, os.O_RDONLY)
+    name = trash_name("/a~b.md", 0)
+
+    descriptors = [make_in_trash(trash, name) for _ in range(3)]
+
+    for descriptor in (*descriptors, trash):
+        os.close(descriptor)
+    found = [entry.name for entry in tmp_path.iterdir()]
+    assert len(found) == 3
+    assert {path_in(one) for one in found} == {"/a~b.md"}
