@@ -38,8 +38,8 @@ def open_remote(base_url: str | None, api_key_file: Path | None) -> "Remote":
         ConfigError: There is no key for it, or the URL is none.
     """
     from memfs.config import remote_settings  # noqa: PLC0415  (a command loads its rooms when it runs)
-    from memfs.remote.http import HttpRemote  # noqa: PLC0415
-    from memfs.remote.retrying import Retrying  # noqa: PLC0415
+    from memfs.remote.http import HttpRemote  # noqa: PLC0415  (the same)
+    from memfs.remote.retrying import Retrying  # noqa: PLC0415  (the same)
 
     settings = remote_settings(base_url, api_key_file)
     return Retrying(HttpRemote(settings.base_url, settings.api_key), attempts=_ATTEMPTS)
@@ -52,7 +52,7 @@ async def find_store(remote: "Remote", name_or_id: str) -> "Store":
         NotFound: There is none.
         UsageError: Several have the name.
     """
-    from memfs.remote.attach import find_stores  # noqa: PLC0415
+    from memfs.remote.attach import find_stores  # noqa: PLC0415  (the same)
 
     (store,) = await find_stores(remote, [name_or_id])
     return store
@@ -65,8 +65,8 @@ async def find_memory(remote: "Remote", store_id: str, path: str) -> "Memory":
         InvalidPath, PathTooLong: It is no store path.
         NotFound: There is no memory at it.
     """
-    from memfs.core import paths  # noqa: PLC0415
-    from memfs.core.errors import NotFound  # noqa: PLC0415
+    from memfs.core import paths  # noqa: PLC0415  (the same)
+    from memfs.core.errors import NotFound  # noqa: PLC0415  (the same)
 
     wanted = paths.parse(path)
     directory = wanted[: -len(paths.name_of(wanted))]
