@@ -5,6 +5,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from memfs.core import paths
+from memfs.core.errors import NotFound
+
 if TYPE_CHECKING:
     from memfs.api.models import Memory, Store
     from memfs.remote.protocol import Remote
@@ -65,9 +68,6 @@ async def find_memory(remote: "Remote", store_id: str, path: str) -> "Memory":
         InvalidPath, PathTooLong: It is no store path.
         NotFound: There is no memory at it.
     """
-    from memfs.core import paths  # noqa: PLC0415  (the same)
-    from memfs.core.errors import NotFound  # noqa: PLC0415  (the same)
-
     wanted = paths.parse(path)
     directory = wanted[: -len(paths.name_of(wanted))]
     async for item in remote.list_memories(store_id, path_prefix="" if directory == "/" else directory, depth=1):
