@@ -133,8 +133,7 @@ def _clear(found: Mount) -> None:
                 remedy=f"End that process, then say memfs unmount --lazy {point}",
             )
         case Pulse.DEAD:
-            outside.abort(found.device)
-            outside.unmount(point, lazy=True)
+            outside.clear(point, found.device)
     left = mountinfo.at(point)
     if left is not None and left.mount_id == found.mount_id:
         raise StaleMount(

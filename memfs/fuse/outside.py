@@ -20,7 +20,7 @@ _UNMOUNT = (
     "if c.umount2(os.fsencode(sys.argv[1]), int(sys.argv[2])): raise OSError(__import__('ctypes').get_errno(), '')"
 )
 _GUARD = "import os, sys\ntry:\n    {}\nexcept OSError as error:\n    sys.exit(error.errno)"
-_DETACH = 2  # MNT_DETACH
+_FORCE, _DETACH = 1, 2  # MNT_FORCE aborts the connection of a FUSE mount; MNT_DETACH
 _KILLED_WAIT_S = 0.5
 _UNMOUNT_TIMEOUT_S = 10.0
 
@@ -43,17 +43,22 @@ def look(mount_point: Path, timeout_s: float) -> Pulse:
 
 def unmount(mount_point: Path, *, lazy: bool, timeout_s: float = _UNMOUNT_TIMEOUT_S) -> None:
     """Try to unmount; whether it worked is seen in `mountinfo`. ``lazy`` detaches even while programs use it."""
-    if os.geteuid() == 0:
-        _run(_guarded(_UNMOUNT), str(mount_point), str(_DETACH if lazy else 0), timeout_s=timeout_s)
-    elif fusermount := shutil.which("fusermount"):
-        _wait([fusermount, "-u", "-q", *(["-z"] if lazy else []), "--", str(mount_point)], timeout_s)
+    _unmount(mount_point, flags=_DETACH if lazy else 0, timeout_s=timeout_s)
 
 
-def abort(device: str) -> None:
-    """End a connection whose process is gone or hangs, where this process may: waiting programs get an error."""
+def clear(mount_point: Path, device: str) -> None:
+    """Detach a mount whose process is gone or hangs, its connection aborted first: waiting programs get an error."""
     control = Path("/sys/fs/fuse/connections") / device.partition(":")[2] / "abort"
-    with suppress(OSError):
+    with suppress(OSError):  # The control files may not be mounted, or belong to someone else.
         control.write_text("1")
+    _unmount(mount_point, flags=_FORCE | _DETACH, timeout_s=_UNMOUNT_TIMEOUT_S)
+
+
+def _unmount(mount_point: Path, *, flags: int, timeout_s: float) -> None:
+    if os.geteuid() == 0:
+        _run(_guarded(_UNMOUNT), str(mount_point), str(flags), timeout_s=timeout_s)
+    elif fusermount := shutil.which("fusermount"):
+        _wait([fusermount, "-u", "-q", *(["-z"] if flags & _DETACH else []), "--", str(mount_point)], timeout_s)
 
 
 def _guarded(statement: str) -> str:

@@ -55,10 +55,10 @@ def _opened(pid: int | None) -> int | None:
 def _detach(found: Mount, server: int | None, *, lazy: bool, timeout_s: float) -> None:
     point = found.mount_point
     if server is None and outside.look(point, timeout_s) is not Pulse.ALIVE:
-        outside.abort(found.device)
-        lazy = True
+        outside.clear(point, found.device)
+        return
     for _ in range(_ATTEMPTS):
-        outside.unmount(point, lazy=lazy, timeout_s=timeout_s)
+        outside.unmount(point, lazy=lazy, timeout_s=timeout_s / _ATTEMPTS)
         if not _is_there(found):
             return
         time.sleep(_ATTEMPT_EVERY_S)

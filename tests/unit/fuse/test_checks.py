@@ -37,11 +37,8 @@ class Host:
         self.done.append("look")
         return self.pulse
 
-    def abort(self, device: str) -> None:
-        self.done.append(f"abort {device}")
-
-    def unmount(self, _point: Path, *, lazy: bool) -> None:
-        self.done.append(f"unmount lazy={lazy}")
+    def clear(self, _point: Path, device: str) -> None:
+        self.done.append(f"clear {device}")
         if self.clears:
             self.mounts = []
 
@@ -55,7 +52,7 @@ def point(tmp_path: Path) -> Path:
 
 def on_host(monkeypatch: pytest.MonkeyPatch, host: Host) -> None:
     monkeypatch.setattr(mountinfo, "read", host.read)
-    for name in ("look", "abort", "unmount"):
+    for name in ("look", "clear"):
         monkeypatch.setattr(outside, name, getattr(host, name))
 
 
@@ -125,7 +122,7 @@ def test_a_dead_mount_of_ours_is_aborted_and_detached(point: Path, monkeypatch: 
 
     checks.check_mount_point(point)
 
-    assert ["look", "abort 0:39", "unmount lazy=True"] == host.done
+    assert ["look", "clear 0:39"] == host.done
 
 
 def test_a_dead_mount_that_stays_is_told(point: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,170 @@
+"""A mount from its start to its end: whatever ends it, no process and nothing mounted is left."""
+
+import errno
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from memfs.core.errors import MountPointBusy, NotMounted
+from memfs.fuse import outside
+from memfs.fuse.unmounting import unmount
+
+STAY = "import os, sys; os.chdir(sys.argv[1]); print('0', flush=True); sys.stdin.read()"
+OPEN = """
+import json, os, sys
+file = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+print('0', flush=True)
+for line in sys.stdin:
+    try:
+        os.fsync(file)
+        print(0, flush=True)
+    except OSError as error:
+        print(error.errno, flush=True)
+"""
+
+
+def test_unmounting_ends_the_process_and_removes_its_socket(mounted: Any) -> None:
+    unmount(mounted.point)
+
+    assert 0 == mounted.process.wait(0.5)
+    assert not mounted.is_mounted()
+    assert not mounted.layout.mount_socket.exists()
+    assert [] == list(mounted.point.iterdir())
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_unmounts_and_ends_well(mounted: Any, number: signal.Signals) -> None:
+    mounted.process.send_signal(number)
+
+    assert 0 == mounted.ended()
+    assert not mounted.is_mounted()
+
+
+def test_an_unmount_by_anyone_ends_the_process(mounted: Any) -> None:
+    subprocess.run(["fusermount", "-u", mounted.point], check=True, timeout=20)
+
+    assert 0 == mounted.ended()
+
+
+def test_a_second_mount_follows_the_first_and_shows_what_it_left(mounted: Any) -> None:
+    (mounted.root / "a.md").write_text("kept")
+    unmount(mounted.point)
+
+    mounted.start()
+
+    assert "kept" == (mounted.root / "a.md").read_text()
+
+
+def test_a_busy_mount_is_not_unmounted_and_its_holder_is_named(
+    mounted: Any, program: Callable[..., Any], said: Callable[..., Any]
+) -> None:
+    holder = program(STAY, mounted.root)
+    said(holder)
+
+    with pytest.raises(MountPointBusy, match=rf"python.* \({holder.pid}\)") as caught:
+        unmount(mounted.point)
+
+    assert "--lazy" in caught.value.remedy
+    assert mounted.is_mounted()
+    assert mounted.process.poll() is None
+
+
+def test_a_lazy_unmount_ends_the_process_under_its_users(
+    mounted: Any, program: Callable[..., Any], said: Callable[..., Any]
+) -> None:
+    holder = program(OPEN, mounted.root / "a.md")
+    said(holder)
+
+    unmount(mounted.point, lazy=True)
+
+    assert 0 == mounted.process.wait(0.5)
+    holder.stdin.write("fsync\n")
+    holder.stdin.flush()
+    assert said(holder) in {errno.ENOTCONN, errno.ECONNABORTED}
+
+
+def test_a_second_signal_detaches_a_busy_mount(
+    mounted: Any, program: Callable[..., Any], said: Callable[..., Any]
+) -> None:
+    said(program(STAY, mounted.root))
+
+    mounted.process.send_signal(signal.SIGTERM)
+    mounted.process.send_signal(signal.SIGINT)
+
+    assert 0 == mounted.ended()
+    assert not mounted.is_mounted()
+
+
+def test_a_busy_mount_is_detached_in_the_end_and_the_log_says_under_whom(
+    mounted: Any, program: Callable[..., Any], said: Callable[..., Any]
+) -> None:
+    holder = program(STAY, mounted.root)
+    said(holder)
+
+    mounted.process.send_signal(signal.SIGTERM)
+
+    assert 0 == mounted.ended()
+    assert f"({holder.pid})" in mounted.told()
+
+
+def test_a_killed_mount_fails_its_users_and_the_next_start_clears_it(
+    mounted: Any, program: Callable[..., Any], said: Callable[..., Any]
+) -> None:
+    (mounted.root / "a.md").write_text("kept")
+    user = program(OPEN, mounted.root / "b.md")
+    said(user)
+
+    mounted.process.kill()
+    mounted.process.wait(20)
+
+    user.stdin.write("fsync\n")
+    user.stdin.flush()
+    assert errno.ENOTCONN == said(user)
+    with pytest.raises(OSError, match="not connected") as caught:
+        os.statvfs(mounted.point)
+    assert errno.ENOTCONN == caught.value.errno
+    assert mounted.is_mounted()
+
+    mounted.start()
+
+    assert mounted.is_ready, mounted.told()
+    assert "kept" == (mounted.root / "a.md").read_text()
+
+
+def test_a_killed_mount_is_unmounted(mounted: Any) -> None:
+    mounted.process.kill()
+    mounted.process.wait(20)
+
+    unmount(mounted.point)
+
+    assert not mounted.is_mounted()
+    with pytest.raises(NotMounted):
+        unmount(mounted.point)
+
+
+def test_an_aborted_connection_ends_the_process_with_a_message_and_leaves_no_mount(
+    mounted: Any, program: Callable[..., Any], said: Callable[..., Any]
+) -> None:
+    said(program(STAY, mounted.root))
+
+    refused = subprocess.run(["umount", "--force", mounted.point], check=False, capture_output=True, timeout=20)
+
+    assert b"busy" in refused.stderr
+
+    assert 8 == mounted.ended()
+    assert "aborted" in mounted.told()
+    assert not mounted.is_mounted()
+
+
+def test_a_mount_that_hangs_is_told_from_a_dead_one(mounted: Any) -> None:
+    mounted.process.send_signal(signal.SIGSTOP)
+
+    assert outside.Pulse.SILENT is outside.look(mounted.point, 0.3)
+
+    mounted.process.send_signal(signal.SIGCONT)
+
+    assert outside.Pulse.ALIVE is outside.look(mounted.point, 20)
