@@ -120,9 +120,10 @@ def _check_remote(plan: Plan, remote: RemoteSettings) -> None:
 
     from memfs.remote.attach import resolve  # noqa: PLC0415
     from memfs.remote.http import HttpRemote  # noqa: PLC0415
+    from memfs.remote.retrying import Retrying  # noqa: PLC0415
 
     async def ask() -> list[Attachment]:
-        far = HttpRemote(remote.base_url, remote.api_key)
+        far = Retrying(HttpRemote(remote.base_url, remote.api_key), attempts=2)
         try:
             if plan.embedded:
                 known = {one.name for one in [each async for each in far.list_stores(include_archived=True)]}

@@ -41,6 +41,8 @@ def remote_settings(
     env = os.environ if environ is None else environ
     told = (settings or Settings()).remote
     url = base_url or env.get("MEMFS_BASE_URL") or told.base_url or env.get("ANTHROPIC_BASE_URL") or DEFAULT_BASE_URL
+    if urlsplit(url).username is not None:
+        raise ConfigError("the base URL holds a user name or a password", remedy="Give the key by --api-key-file")
     if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).netloc:
         raise ConfigError(f"the base URL {url!r} is no http(s) URL", remedy=f"Write it like {DEFAULT_BASE_URL}")
     if api_key_file:

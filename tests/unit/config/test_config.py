@@ -152,6 +152,13 @@ def test_a_base_url_must_be_http(url: str) -> None:
         remote_settings(url, None, environ={"MEMFS_API_KEY": "k"})
 
 
+def test_a_url_with_credentials_is_refused_without_showing_them() -> None:
+    with pytest.raises(ConfigError, match="holds a user name") as caught:
+        remote_settings("http://name:k-secret@host", None, environ={})
+
+    assert "k-secret" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [("127.0.0.1:8484", ("127.0.0.1", 8484)), ("[::1]:0", ("::1", 0)), ("localhost:65535", ("localhost", 65535))],
