@@ -1,0 +1,238 @@
+"""The official SDK, sync and async, as the client of the server: every endpoint, paging helpers, exception classes."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import anthropic
+import pytest
+
+STALE = {"type": "content_sha256", "content_sha256": "0" * 64}
+LARGE = "x" * 2_000_000
+
+
+@pytest.fixture
+def attempts() -> list[str]:
+    """The requests that the SDK really sent, retries included."""
+    return []
+
+
+@pytest.fixture
+def sdk(server_url: str, api_key: str, attempts: list[str]) -> Iterator[anthropic.Anthropic]:
+    with anthropic.Anthropic(base_url=server_url, api_key=api_key) as client:
+        client._client.event_hooks["request"].append(lambda request: attempts.append(str(request.url)))
+        yield client
+
+
+@pytest.fixture
+def store_id(sdk: anthropic.Anthropic) -> str:
+    return sdk.beta.memory_stores.create(name="From the SDK").id
+
+
+def test_stores_through_the_sdk(sdk: anthropic.Anthropic) -> None:
+    stores = sdk.beta.memory_stores
+    since = datetime.now(UTC) - timedelta(seconds=1)
+
+    made = stores.create(name="Notes", description="what was learnt", metadata={"team": "a", "kept": "1"})
+    changed = stores.update(made.id, name="New", metadata={"team": None, "more": "2"})
+    same = stores.update(made.id)
+    listed = [store.id for store in stores.list(created_at_gte=since, limit=1)]
+    archived = stores.archive(made.id)
+
+    assert (made.type, made.archived_at, made.metadata) == ("memory_store", None, {"team": "a", "kept": "1"})
+    assert (changed.name, changed.description, changed.metadata) == (
+        "New",
+        "what was learnt",
+        {"kept": "1", "more": "2"},
+    )
+    assert same == changed
+    assert same.created_at.tzinfo is not None
+    assert made.id in listed
+    assert archived.archived_at == archived.updated_at
+    assert stores.archive(made.id) == archived == stores.retrieve(made.id)
+    assert made.id not in [store.id for store in stores.list(created_at_gte=since)]
+    assert made.id in [store.id for store in stores.list(created_at_gte=since, include_archived=True)]
+    assert stores.delete(made.id).to_dict() == {"id": made.id, "type": "memory_store_deleted"}
+    with pytest.raises(anthropic.NotFoundError) as missing:
+        stores.retrieve(made.id)
+    assert missing.value.request_id == missing.value.body["request_id"]  # type: ignore[index]
+
+
+def test_memories_through_the_sdk(sdk: anthropic.Anthropic, store_id: str) -> None:
+    memories = sdk.beta.memory_stores.memories
+    content = "één\r\n\x00\u2028"
+
+    made = memories.create(store_id, path="/notes/a.md", content=content, view="full")
+    fitting = {"type": "content_sha256", "content_sha256": made.content_sha256}
+    moved = memories.update(made.id, memory_store_id=store_id, path="/b.md", precondition=fitting)  # type: ignore[arg-type]
+    edited = memories.update(made.id, memory_store_id=store_id, content="two")
+    read = memories.retrieve(made.id, memory_store_id=store_id)
+    gone = memories.delete(made.id, memory_store_id=store_id, expected_content_sha256=read.content_sha256)
+
+    assert made.content == content
+    assert made.content_sha256 == hashlib.sha256(content.encode()).hexdigest()
+    assert (moved.id, moved.path, moved.content) == (made.id, "/b.md", None)
+    assert (read.content, read.memory_version_id) == ("two", edited.memory_version_id)
+    assert gone.to_dict() == {"id": made.id, "type": "memory_deleted"}
+    assert made._request_id is not None
+    assert made._request_id.startswith("req_")
+
+
+def test_versions_through_the_sdk(sdk: anthropic.Anthropic, store_id: str) -> None:
+    memories = sdk.beta.memory_stores.memories
+    versions = sdk.beta.memory_stores.memory_versions
+    made = memories.create(store_id, path="/a", content="one")
+    edited = memories.update(made.id, memory_store_id=store_id, content="two")
+    memories.delete(made.id, memory_store_id=store_id)
+
+    listed = list(versions.list(store_id, memory_id=made.id, limit=1))
+    first = versions.retrieve(made.memory_version_id, memory_store_id=store_id)
+    since = list(versions.list(store_id, created_at_gte=edited.updated_at, view="full"))
+
+    assert [one.operation for one in listed] == ["deleted", "modified", "created"]
+    assert listed[2].id == made.memory_version_id
+    assert first.content == "one"
+    assert first.created_by is not None
+    assert first.created_by.type == "api_actor"
+    assert list(versions.list(store_id, api_key_id=first.created_by.api_key_id)) == listed
+    assert [one.content for one in since] == [None, "two"]
+
+
+def test_the_paging_helpers_walk_a_whole_store(sdk: anthropic.Anthropic, store_id: str) -> None:
+    memories = sdk.beta.memory_stores.memories
+    paths = [f"/d{n % 3}/{n:02}" for n in range(30)]
+    for path in paths:
+        memories.create(store_id, path=path, content=path)
+
+    whole = list(memories.list(store_id, view="full", limit=100))
+    level = list(memories.list(store_id, depth=1, limit=2))
+    below = list(memories.list(store_id, path_prefix="/d1/", limit=3))
+
+    assert [item.path for item in whole] == sorted(paths)
+    assert all(item.type == "memory" and item.content == item.path for item in whole)
+    assert [(item.type, item.path) for item in level] == [("memory_prefix", f"/d{n}/") for n in range(3)]
+    assert [item.path for item in below] == sorted(path for path in paths if path.startswith("/d1/"))
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "expected"),
+    [
+        pytest.param("create", {"path": "a", "content": ""}, anthropic.BadRequestError, id="a wrong path"),
+        pytest.param("create", {"path": "/n", "content": None}, anthropic.BadRequestError, id="no content"),
+        pytest.param("create", {"path": "/a", "content": ""}, anthropic.ConflictError, id="a taken path"),
+        pytest.param("create", {"path": "/a/b", "content": ""}, anthropic.ConflictError, id="a path below a memory"),
+        pytest.param("create", {"path": "/b", "content": LARGE}, anthropic.APIStatusError, id="a body past the cap"),
+        pytest.param("update", {}, anthropic.BadRequestError, id="nothing to change"),
+        pytest.param("update", {"content": "x", "precondition": STALE}, anthropic.ConflictError, id="a stale update"),
+        pytest.param("delete", {"expected_content_sha256": "0" * 64}, anthropic.ConflictError, id="a stale delete"),
+        pytest.param("retrieve", {"memory_id": "mem_x"}, anthropic.NotFoundError, id="an unknown memory"),
+        pytest.param("list", {"memory_store_id": "memstore_x"}, anthropic.NotFoundError, id="an unknown store"),
+        pytest.param("list", {"betas": ["managed-agents-2026-04-01"]}, anthropic.BadRequestError, id="both betas"),
+    ],
+)
+def test_each_refusal_is_its_exception_class_and_one_request(
+    sdk: anthropic.Anthropic,
+    store_id: str,
+    attempts: list[str],
+    method: str,
+    arguments: dict[str, Any],
+    expected: type[anthropic.APIStatusError],
+) -> None:
+    memories = sdk.beta.memory_stores.memories
+    one = {"memory_store_id": store_id}
+    made = memories.create(store_id, path="/a", content="one")
+    if method not in {"create", "list"}:
+        one["memory_id"] = made.id
+    attempts.clear()
+
+    with pytest.raises(expected) as refused:
+        getattr(memories, method)(**(one | arguments))
+
+    assert len(attempts) == 1
+    assert refused.value.request_id is not None
+    assert isinstance(refused.value.body, dict)
+    assert refused.value.body["request_id"] == refused.value.request_id
+
+
+def test_metadata_past_a_limit_are_the_sdks_own_class(sdk: anthropic.Anthropic) -> None:
+    with pytest.raises(anthropic.BadRequestError) as refused:
+        sdk.beta.memory_stores.create(name="n", metadata={"k" * 65: ""})
+
+    assert refused.value.error_code == "invalid_metadata"
+    assert type(refused.value) is not anthropic.BadRequestError
+
+
+def test_a_path_conflict_names_what_is_in_the_way(sdk: anthropic.Anthropic, store_id: str) -> None:
+    memories = sdk.beta.memory_stores.memories
+    made = memories.create(store_id, path="/a", content="")
+
+    with pytest.raises(anthropic.ConflictError) as refused:
+        memories.create(store_id, path="/a/b", content="")
+
+    assert refused.value.type == "memory_path_conflict_error"
+    assert isinstance(refused.value.body, dict)
+    assert refused.value.body["error"]["conflicting_path"] == "/a"
+    assert refused.value.body["error"]["conflicting_memory_id"] == made.id
+
+
+def test_a_wrong_key_is_an_authentication_error(server_url: str) -> None:
+    with (
+        anthropic.Anthropic(base_url=server_url, api_key="wrong") as client,
+        pytest.raises(anthropic.AuthenticationError),
+    ):
+        client.beta.memory_stores.list()
+
+
+def test_an_auth_token_is_a_key_as_well(server_url: str, api_key: str) -> None:
+    with anthropic.Anthropic(base_url=server_url, auth_token=api_key) as client:
+        assert client.beta.memory_stores.list(limit=1).data is not None
+
+
+def run(server_url: str, api_key: str, story: Callable[[anthropic.AsyncAnthropic], Awaitable[None]]) -> None:
+    async def whole() -> None:
+        async with anthropic.AsyncAnthropic(base_url=server_url, api_key=api_key) as client:
+            await story(client)
+
+    asyncio.run(whole())
+
+
+async def paths_of(items: AsyncIterator[Any]) -> list[str]:
+    return [item.path async for item in items]
+
+
+def test_the_async_sdk_does_the_same(server_url: str, api_key: str) -> None:
+    async def story(client: anthropic.AsyncAnthropic) -> None:
+        stores = client.beta.memory_stores
+        store = await stores.create(name="Async")
+        made = await asyncio.gather(
+            *(stores.memories.create(store.id, path=f"/{n:02}", content=f"{n}") for n in range(25))
+        )
+        edited = await stores.memories.update(made[0].id, memory_store_id=store.id, content="new", path="/z/0")
+        with pytest.raises(anthropic.ConflictError):
+            await stores.memories.create(store.id, path="/z", content="")
+        await stores.memories.delete(made[1].id, memory_store_id=store.id)
+
+        whole = await paths_of(aiter(stores.memories.list(store.id, limit=4)))
+        level = await paths_of(aiter(stores.memories.list(store.id, depth=1, limit=4)))
+        history = [one async for one in stores.memory_versions.list(store.id, limit=10)]
+        read = await stores.memories.retrieve(made[0].id, memory_store_id=store.id)
+        version = await stores.memory_versions.retrieve(edited.memory_version_id, memory_store_id=store.id)
+
+        assert whole == [f"/{n:02}" for n in range(2, 25)] + ["/z/0"]
+        assert level == [f"/{n:02}" for n in range(2, 25)] + ["/z/"]
+        assert [one.operation for one in history[:2]] == ["deleted", "modified"]
+        assert len(history) == 27
+        assert read.content == version.content == "new"
+        assert (await stores.update(store.id, description="d")).description == "d"
+        assert (await stores.archive(store.id)).archived_at is not None
+        with pytest.raises(anthropic.BadRequestError):
+            await stores.memories.create(store.id, path="/new", content="")
+        assert (await stores.retrieve(store.id)).description == "d"
+        assert store.id in [one.id async for one in stores.list(include_archived=True, limit=100)]
+        await stores.delete(store.id)
+        with pytest.raises(anthropic.NotFoundError):
+            await stores.retrieve(store.id)
+
+    run(server_url, api_key, story)
