@@ -15,6 +15,9 @@ from pathlib import Path
 
 from memfs.agent.refusal import ToolFailure
 
+MOUNT_ROOT_INODE = 1
+"""FUSE_ROOT_ID: what the root of a mount has, and no directory of a store, whose inodes are those of the disk."""
+
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _NEW_DIRECTORY_MODE = 0o700
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
@@ -145,9 +148,6 @@ def _make(parent: int, name: bytes) -> bool:
 
 
 def _is_mount_root(fd: int) -> bool:
-    """Tell whether the directory is the root of a mount: nobody may write there, and `.memfs/` is there."""
-    with suppress(OSError):
-        if os.fstat(fd).st_mode & _WRITABLE:
-            return False
-        return stat.S_ISDIR(os.stat(b".memfs", dir_fd=fd, follow_symlinks=False).st_mode)
-    return False
+    """Tell whether the directory is the root of a mount: its inode is the mount's first and nobody may write there."""
+    status = os.fstat(fd)
+    return status.st_ino == MOUNT_ROOT_INODE and not status.st_mode & _WRITABLE

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memfs.agent import MemoryTool, ToolFailure
+from memfs.agent import MemoryTool, ToolFailure, descent
 
 Asking = Callable[..., tuple[object, bool]]
 
@@ -47,13 +47,14 @@ def ask(tool: MemoryTool, asking: Callable[[MemoryTool], Asking]) -> Asking:
 
 
 @pytest.fixture
-def mount_root(tmp_path: Path) -> Path:
-    """A directory that looks like the root of a mount: nobody may write there, and .memfs/ is there."""
+def mount_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory that looks like the root of a mount: by its inode, and because nobody may write there."""
     root = tmp_path / "mount"
     for name in (".memfs", "notes", "team"):
         (root / name).mkdir(parents=True)
     (root / "notes" / "a.md").write_bytes(b"kept\n")
     root.chmod(0o555)
+    monkeypatch.setattr(descent, "MOUNT_ROOT_INODE", root.stat().st_ino)
     return root
 
 
