@@ -33,9 +33,12 @@ def told(mount_point: Path) -> str:
 
 def server_of(mount_point: Path, lock_name: str) -> int | None:
     """Return the process that serves the mount: it holds a lock file that names the mount point."""
+    inside = f"{mount_point}/"
     for process in _processes():
         for link in _links(process):
-            if link.endswith(f"/{lock_name}") and _text(Path(link)) == f"{process.name} {mount_point}":
+            if link.startswith(inside) or not link.endswith(f"/{lock_name}"):
+                continue
+            if _text(Path(link)) == f"{process.name} {mount_point}":
                 return int(process.name)
     return None
 

@@ -1,12 +1,21 @@
 """What the worker puts under a program's feet is seen soon, whole, and never torn."""
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from memfs.core.tree_requests import Refresh
 
 Until = Callable[[Callable[[], bool]], None]
+
+
+@pytest.fixture
+def mounted(mounted_either_way: Any) -> Any:
+    return mounted_either_way
+
 
 READ_WHOLE = """
 import json, os, sys
@@ -142,3 +151,19 @@ def test_readers_that_read_in_pieces_get_one_version_while_pulls_replace_it(
     seen = [said(reader) for reader in readers]
     assert [0, 0] == [torn for _, torn in seen]
     assert all(calls > 10 for calls, _ in seen)
+
+
+def test_pulls_that_meet_an_unmount_leave_nothing_in_the_log(mounted: Any) -> None:
+    mounted.pull("/a.md", version(0))
+    assert version(0) == (mounted.root / "a.md").read_bytes()
+
+    mounted.process.send_signal(signal.SIGTERM)
+    for number in range(1, 1_000):
+        try:
+            mounted.pull("/a.md", version(number))
+        except OSError:
+            break
+
+    assert 0 == mounted.ended()
+    assert "WARNING" not in mounted.told()
+    assert "Traceback" not in mounted.told()
