@@ -6,6 +6,7 @@ import stat
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -195,10 +196,10 @@ def test_an_edit_that_was_overtaken_is_made_on_the_new_text(
     overtakers = iter([b"zero\none\n"])
     real = directory.staged
 
-    def overtaken(*args: object) -> object:
+    def overtaken(*args: Any) -> object:
         for content in overtakers:
             (root / "a.md").write_bytes(content)
-        return real(*args)  # type: ignore[arg-type]
+        return real(*args)
 
     monkeypatch.setattr(directory, "staged", overtaken)
 
@@ -282,10 +283,10 @@ def test_delete_goes_on_when_something_in_the_directory_went_by_itself(
     vanishings = iter([FileNotFoundError(errno.ENOENT, "gone")])
     real = directory.shutil.rmtree
 
-    def vanishing(*args: object, **options: object) -> None:
+    def vanishing(*args: Any, **options: Any) -> None:
         for error in vanishings:
             raise error
-        real(*args, **options)  # type: ignore[arg-type]
+        real(*args, **options)
 
     monkeypatch.setattr(directory.shutil, "rmtree", vanishing)
 

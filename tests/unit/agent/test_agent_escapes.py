@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -115,11 +116,11 @@ def test_a_directory_swapped_for_a_link_at_any_moment_never_leads_out(
     opens = iter(range(100))
     real_open = os.open
 
-    def swapping_open(path: object, flags: int, *args: object, **options: object) -> int:
+    def swapping_open(path: Any, flags: int, *args: Any, **options: Any) -> int:
         if path in {b"dir", "dir"} and next(opens) == moment:
             (root / "dir").rename(root / "moved")
             (root / "dir").symlink_to(root.parent / "outside")
-        return real_open(path, flags, *args, **options)  # type: ignore[arg-type]
+        return real_open(path, flags, *args, **options)
 
     monkeypatch.setattr(os, "open", swapping_open)
 
@@ -138,11 +139,11 @@ def test_a_file_swapped_for_a_link_is_replaced_itself_or_refused(
     before = files(root.parent / "outside")
     real_rename = os.rename
 
-    def swapping_rename(source: object, target: object, **options: object) -> None:
+    def swapping_rename(source: Any, target: Any, **options: Any) -> None:
         if target == b"victim.md":
             (root / "victim.md").unlink()
             (root / "victim.md").symlink_to(root.parent / "outside" / "secret.md")
-        real_rename(source, target, **options)  # type: ignore[arg-type]
+        real_rename(source, target, **options)
 
     monkeypatch.setattr(os, "rename", swapping_rename)
     ask("str_replace", path="/memories/victim.md", old_str="mine", new_str="x")

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -96,10 +97,10 @@ def test_a_directory_that_may_not_be_read_shows_as_empty(root: Path, monkeypatch
     (root / "a" / "b.md").write_bytes(b"x")
     real_open = os.open
 
-    def refuse(path: object, flags: int, **options: object) -> int:
+    def refuse(path: Any, flags: int, **options: Any) -> int:
         if path == b"a":
             raise PermissionError(13, "no")
-        return real_open(path, flags, **options)  # type: ignore[arg-type]
+        return real_open(path, flags, **options)
 
     monkeypatch.setattr(os, "open", refuse)
 
