@@ -167,7 +167,7 @@ instructions = "How memfs works. Look here before asking."
 
 
 async def _fill(base_url: str, api_key: str) -> None:
-    from memfs.remote.http import HttpRemote  # noqa: PLC0415  (only the demo itself needs it)
+    from memfs.remote.http import HttpRemote
 
     remote = HttpRemote(base_url, api_key)
     try:

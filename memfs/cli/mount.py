@@ -36,8 +36,8 @@ def mount(
 
     No network is needed: the stores are those that `memfs sync` or `memfs up` attached.
     """
-    from memfs import logs  # noqa: PLC0415  (a command loads its rooms when it runs)
-    from memfs.config import default_state, load  # noqa: PLC0415
+    from memfs import logs
+    from memfs.config import default_state, load
 
     settings = load(config)
     logs.set_up(settings.logging.level)
@@ -61,19 +61,19 @@ def unmount(
     lazy: Annotated[bool, typer.Option("--lazy", help="Detach even while programs use it.")] = False,
 ) -> None:
     """Unmount, and wait until the mount's process has ended."""
-    from memfs.fuse.mounting import unmount as unmount_point  # noqa: PLC0415  (a command loads its rooms when it runs)
+    from memfs.fuse.mounting import unmount as unmount_point
 
     unmount_point(mount_point, lazy=lazy)
 
 
 def _run(point: Path, state: Path, settings: "Settings") -> int:
-    from memfs import health  # noqa: PLC0415  (a command loads its rooms when it runs)
-    from memfs.core.limits import Limits  # noqa: PLC0415
-    from memfs.core.names import Names  # noqa: PLC0415
-    from memfs.fuse.mounting import MountOptions, OpenUpcalls, run  # noqa: PLC0415
-    from memfs.state.layout import Layout  # noqa: PLC0415
-    from memfs.vfs.filesystem import FileSystem  # noqa: PLC0415
-    from memfs.vfs.values import Invalidation, Ownership  # noqa: PLC0415
+    from memfs import health
+    from memfs.core.limits import Limits
+    from memfs.core.names import Names
+    from memfs.fuse.mounting import MountOptions, OpenUpcalls, run
+    from memfs.state.layout import Layout
+    from memfs.vfs.filesystem import FileSystem
+    from memfs.vfs.values import Invalidation, Ownership
 
     table, layout = settings.mount, Layout(state)
     layout.root.mkdir(mode=0o700, parents=True, exist_ok=True)

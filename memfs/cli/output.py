@@ -13,9 +13,9 @@ _UNWRAPPED = 100_000  # A pipe has no width: lines stay whole, so that grep and 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print rows under their headings on standard output, fitted to the terminal; whole lines where it is none."""
-    from rich.console import Console  # noqa: PLC0415  (JSON and exact bytes need no Rich)
-    from rich.table import Table  # noqa: PLC0415  (the same)
-    from rich.text import Text  # noqa: PLC0415  (the same)
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
     console = Console(highlight=False, width=None if sys.stdout.isatty() else _UNWRAPPED)
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))

@@ -40,9 +40,9 @@ def open_remote(base_url: str | None, api_key_file: Path | None) -> "Remote":
     Raises:
         ConfigError: There is no key for it, or the URL is none.
     """
-    from memfs.config import remote_settings  # noqa: PLC0415  (a command loads its rooms when it runs)
-    from memfs.remote.http import HttpRemote  # noqa: PLC0415  (the same)
-    from memfs.remote.retrying import Retrying  # noqa: PLC0415  (the same)
+    from memfs.config import remote_settings
+    from memfs.remote.http import HttpRemote
+    from memfs.remote.retrying import Retrying
 
     settings = remote_settings(base_url, api_key_file)
     return Retrying(HttpRemote(settings.base_url, settings.api_key), attempts=_ATTEMPTS)
@@ -55,7 +55,7 @@ async def find_store(remote: "Remote", name_or_id: str) -> "Store":
         NotFound: There is none.
         UsageError: Several have the name.
     """
-    from memfs.remote.attach import find_stores  # noqa: PLC0415  (the same)
+    from memfs.remote.attach import find_stores
 
     (store,) = await find_stores(remote, [name_or_id])
     return store

@@ -10,9 +10,9 @@ def serve(listen: options.Listen = None, data: options.Data = None, config: opti
 
     The first start makes the data directory and its API key (DIR/api-key, for its owner only).
     """
-    from memfs import config as settings_room  # noqa: PLC0415  (a command loads its room when it runs)
-    from memfs import health, logs  # noqa: PLC0415
-    from memfs.server.serve import serve as serve_stores  # noqa: PLC0415
+    from memfs import config as settings_room
+    from memfs import health, logs
+    from memfs.server.serve import serve as serve_stores
 
     settings = settings_room.load(config)
     logs.set_up(settings.logging.level)

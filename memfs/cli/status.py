@@ -26,8 +26,8 @@ PING_TIMEOUT_S = 2.0
 
 def status(state: options.State = None, config: options.Config = None, as_json: options.Json = False) -> None:
     """Show stores, access, state, pending, problems, conflicts and the last sync."""
-    from memfs.cli.output import print_json  # noqa: PLC0415  (a command loads its rooms when it runs)
-    from memfs.state.summary import summaries  # noqa: PLC0415
+    from memfs.cli.output import print_json
+    from memfs.state.summary import summaries
 
     layout = Layout(state or load(config).state.dir or default_state())
     found, mount_point, worker = summaries(layout), _mount_point(layout), _is_locked(layout.worker_lock)
@@ -45,7 +45,7 @@ def status(state: options.State = None, config: options.Config = None, as_json: 
 
 
 def _print_stores(found: "list[StoreSummary]") -> None:
-    from memfs.cli.output import print_table, printable  # noqa: PLC0415
+    from memfs.cli.output import print_table, printable
 
     now = time.time()
     print_table(

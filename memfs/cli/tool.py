@@ -20,8 +20,8 @@ def tool(
     ],
 ) -> None:
     """Run one memory tool call: a tool_use block (or its input) on stdin, its tool_result on stdout."""
-    from memfs.agent.blocks import answer  # noqa: PLC0415  (a command loads its room only when it runs)
-    from memfs.agent.tool import MemoryTool  # noqa: PLC0415  (a command loads its room only when it runs)
+    from memfs.agent.blocks import answer
+    from memfs.agent.tool import MemoryTool
 
     memory = MemoryTool(root)
     # ASCII escapes: what the model gets is the same whatever the locale of this process is.

@@ -116,11 +116,11 @@ def _check_remote(plan: Plan, remote: RemoteSettings) -> None:
 
     On the embedded server a store that is named but missing is made.
     """
-    import asyncio  # noqa: PLC0415  (a command loads its rooms when it runs)
+    import asyncio
 
-    from memfs.remote.attach import resolve  # noqa: PLC0415
-    from memfs.remote.http import HttpRemote  # noqa: PLC0415
-    from memfs.remote.retrying import Retrying  # noqa: PLC0415
+    from memfs.remote.attach import resolve
+    from memfs.remote.http import HttpRemote
+    from memfs.remote.retrying import Retrying
 
     async def ask() -> list[Attachment]:
         far = Retrying(HttpRemote(remote.base_url, remote.api_key), attempts=2)
@@ -159,7 +159,7 @@ def _stop(children: list[Child], supervisor: Supervisor, plan: Plan) -> int:
 
 
 def _say_serving(plan: Plan, worker: Child) -> None:
-    from memfs.state.attachments import attached  # noqa: PLC0415  (after the worker attached them)
+    from memfs.state.attachments import attached
 
     stores = attached(Layout(plan.state))
     for one in stores:
@@ -171,7 +171,7 @@ def _say_serving(plan: Plan, worker: Child) -> None:
 
 
 def _say_unsynced(plan: Plan) -> None:
-    from memfs.state.summary import summaries  # noqa: PLC0415  (read after the worker ended)
+    from memfs.state.summary import summaries
 
     owed = [one for one in summaries(Layout(plan.state)) if one.pending]
     if not owed:

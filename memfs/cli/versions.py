@@ -29,7 +29,7 @@ def list_versions(
     api_key_file: options.ApiKeyFile = None,
 ) -> None:
     """List versions, newest first: what changed, when, and by whom."""
-    from memfs.cli.output import moment, print_json, print_table  # noqa: PLC0415  (a command loads its rooms when it runs)
+    from memfs.cli.output import moment, print_json, print_table
 
     async def history(remote: "Remote") -> "list[MemoryVersion]":
         store_id = (await remote_access.find_store(remote, store)).id
