@@ -10,7 +10,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import uvicorn
@@ -27,6 +27,9 @@ DATABASE = "memfs.db"
 KEY_FILE = "api-key"
 _GRACE_S = 10
 _BACKLOG = 512
+_LAST_PORT = 65_535
+_IDLE_S = 75
+"""Longer than clients keep an idle connection, so that it is they who close it and no request meets a closed one."""
 _DEFAULT_LIMITS = Limits()
 
 
@@ -79,16 +82,14 @@ class StoreServer:
         strict_beta: bool = False,
         on_ready: Callable[[str], None] = lambda _url: None,
     ) -> None:
-        self._socket = _listen(host, port)
-        try:
-            self._database = _open(data)
-            stamps = Stamps(lambda: time.time_ns() // 1_000)
+        stamps = Stamps(lambda: time.time_ns() // 1_000)
+        with ExitStack() as undo:
+            self._socket = undo.enter_context(_listen(host, port))
+            self._database = undo.enter_context(closing(_open(data)))
             keys = Keys(self._database, stamps, time.monotonic)
             self.api_key = key_in(key_file(data))
             keys.ensure(self.api_key)
-        except BaseException:
-            self._socket.close()
-            raise
+            undo.pop_all()  # all is in place: `run` closes both
         store = SqlStore.on(self._database, stamps, limits)
         app = create_app(store, keys, limits, stamps, strict_beta=strict_beta)
         shown = f"[{host}]" if ":" in host else host
@@ -96,7 +97,7 @@ class StoreServer:
         self._server = _Uvicorn(
             uvicorn.Config(
                 app, lifespan="off", log_config=None, access_log=False, server_header=False, ws="none",
-                timeout_graceful_shutdown=_GRACE_S, backlog=_BACKLOG,
+                timeout_graceful_shutdown=_GRACE_S, timeout_keep_alive=_IDLE_S, backlog=_BACKLOG,
             ),
             lambda: on_ready(self.url),
         )  # fmt: skip
@@ -134,6 +135,8 @@ class _Uvicorn(uvicorn.Server):
 
 def _listen(host: str, port: int) -> socket.socket:
     where = f"{host}:{port}"
+    if not 0 <= port <= _LAST_PORT:
+        raise UsageError(f"{where} names no port", remedy="Choose another --listen HOST:PORT")
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
         listening = socket.create_server((host, port), family=family, backlog=_BACKLOG)
@@ -145,8 +148,8 @@ def _listen(host: str, port: int) -> socket.socket:
         raise UsageError(
             f"cannot listen on {where} ({error.strerror})", remedy="Choose another --listen HOST:PORT"
         ) from None
-    except (OverflowError, UnicodeError):
-        raise UsageError(f"cannot listen on {where}", remedy="Choose another --listen HOST:PORT") from None
+    except UnicodeError:
+        raise UsageError(f"{host!r} is no host", remedy="Choose another --listen HOST:PORT") from None
     # Connections inherit it; without it an answer in two parts waits 40 ms for the client's acknowledgement.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening

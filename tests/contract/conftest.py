@@ -3,43 +3,14 @@
 `server_url` and `api_key` are all that a client needs. Every test makes stores of its own, so tests do not meet.
 """
 
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
+from wire import connected, serving
 
 from memfs.core.limits import Limits
 from memfs.server.serve import StoreServer
-
-READY_S = 20.0
-
-
-@contextmanager
-def serving(data: Path, **options: Any) -> Iterator[StoreServer]:
-    """Run a server in a thread of this process until the block ends."""
-    ready = threading.Event()
-    server = StoreServer("127.0.0.1", 0, data, on_ready=lambda _url: ready.set(), **options)
-    thread = threading.Thread(target=server.run, name="store-server")
-    thread.start()
-    try:
-        assert ready.wait(READY_S)
-        yield server
-    finally:
-        server.stop()
-        thread.join(READY_S)
-        assert not thread.is_alive()
-
-
-@contextmanager
-def connected(server: StoreServer) -> Iterator[httpx.Client]:
-    """Speak plain HTTP to a server, with its key."""
-    headers = {"authorization": f"Bearer {server.api_key}"}
-    with httpx.Client(base_url=server.url, headers=headers, timeout=30) as client:
-        yield client
 
 
 @pytest.fixture(scope="session")

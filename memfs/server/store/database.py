@@ -8,7 +8,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -94,8 +94,10 @@ def open_sqlite(path: Path) -> Database:
         )
         event.listen(engine, "connect", _set_up)
         event.listen(engine, "begin", _begin)
-        database = Database(engine)
-        database.prepare()
+        with ExitStack() as undo:
+            database = undo.enter_context(closing(Database(engine)))
+            database.prepare()
+            undo.pop_all()
     except (OSError, sqlite3.Error, DatabaseError) as error:
         cause = error.orig if isinstance(error, DatabaseError) else error
         raise ConfigError(
