@@ -4,7 +4,7 @@ A `Replica` holds the three observations (baseline, local view, remote view) and
 may differ. Everything that is learnt comes in here, on the control thread, and makes suspects; a cycle settles them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from memfs.core.limits import Limits
 from memfs.core.names import Names
 from memfs.core.paths import StorePath, relative
 from memfs.core.plan import Side
+from memfs.core.tree_requests import Changed
 from memfs.remote.protocol import Remote
 from memfs.state.contents import Contents
 from memfs.state.layout import StoreLayout
@@ -57,6 +58,7 @@ class Replica:
         layout: StoreLayout,
         remote: Remote,
         owner: TreeOwner,
+        tell: Callable[[Changed], None],
         *,
         names: Names,
         limits: Limits,
@@ -66,12 +68,14 @@ class Replica:
         self.layout = layout
         self.remote_side = remote
         self.owner = owner
+        self.tell = tell
         self.names = names
         self.limits = limits
         self.clock = clock
         self.state = StoreState(layout)
         self.tree = LocalTree(layout.tree)
         self.contents = Contents(layout.base)
+        self.contents.clear_partials()
         self.local = LocalView()
         self.remote = RemoteView()
         self.near = LocalObserver(self.tree, layout.tree, names, limits, clock.time)
@@ -96,6 +100,16 @@ class Replica:
     def access(self) -> Access:
         """What may be changed: an archived store is read-only whatever was asked for."""
         return Access.READ_WRITE if self.attachment.is_writable else Access.READ_ONLY
+
+    @property
+    def owes(self) -> bool:
+        """Tell whether a path waits for something that can be done: held-back and refused ones do not count."""
+        return "pending" in self.state.pending.values()
+
+    def kept_contents(self) -> set[str]:
+        """Return the digests whose contents are still needed: for merges, and for pulls that are due."""
+        due = {sha256 for path in self.suspects if (sha256 := self.remote.sha256(path)) is not None}
+        return self.state.baseline.contents() | due
 
     def suspect(self, paths: Iterable[StorePath]) -> None:
         """Have the next cycle look at the paths."""

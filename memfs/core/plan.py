@@ -106,30 +106,39 @@ def make_plan(
 
 
 class _Space:
-    """The names taken on one side while the plan is carried out, with a count of what lies below each directory."""
+    """The names taken on one side while the plan is carried out.
+
+    What lies below each directory is counted when it is first asked for: most plans need no more than a few look-ups.
+    """
 
     def __init__(self, paths: Iterable[StorePath]) -> None:
-        self.paths: set[StorePath] = set()
-        self.below: Counter[StorePath] = Counter()
-        for path in paths:
-            self.add(path)
+        self.paths: set[StorePath] = set(paths)
+        self._below: Counter[StorePath] | None = None
 
     def add(self, path: StorePath) -> None:
         if path not in self.paths:
             self.paths.add(path)
-            self.below.update(ancestors(path))
+            if self._below is not None:
+                self._below.update(ancestors(path))
 
     def remove(self, path: StorePath) -> None:
         if path in self.paths:
             self.paths.remove(path)
-            self.below.subtract(ancestors(path))
+            if self._below is not None:
+                self._below.subtract(ancestors(path))
 
     def above(self, path: StorePath) -> StorePath | None:
         """Return the file that sits where ``path`` needs a directory."""
         return next((one for one in ancestors(path) if one in self.paths), None)
 
+    def has_below(self, path: StorePath) -> bool:
+        """Tell whether ``path`` is a directory with something in it."""
+        if self._below is None:
+            self._below = Counter(above for one in self.paths for above in ancestors(one))
+        return self._below[path] > 0
+
     def is_free(self, path: StorePath) -> bool:
-        return path not in self.paths and self.below[path] <= 0 and self.above(path) is None
+        return path not in self.paths and self.above(path) is None and not self.has_below(path)
 
 
 _Spaces = dict[Side, _Space]
@@ -214,7 +223,7 @@ def _blocked_create(
     if above is not None:
         # At this point we know that a memory sits where our directory is: it moves, unless it is about to go.
         return [] if above in deferred else [_clash(above, sides.remote[above], Side.REMOTE, remote)]
-    if remote.below[path] > 0:
+    if remote.has_below(path):
         # At this point we know that the remote has a directory where our file is: the file moves, unless every
         # memory in there is about to go.
         inside = [one for one in remote.paths if is_below(one, path)]
@@ -232,8 +241,10 @@ def _blocked_pull(path: StorePath, spaces: _Spaces, sides: Sides) -> list[Rename
     above = local.above(path)
     if above is not None:
         return [_clash(above, sides.local[above], Side.LOCAL, local)]
+    if path not in sides.directories:
+        return None
     had_files = any(is_below(one, path) for one in sides.local)
-    if local.below[path] > 0 or (path in sides.directories and not had_files):
+    if local.has_below(path) or not had_files:
         # At this point we know that a directory is there and stays. One that loses its last file in this plan is
         # pruned with it.
         return [_clash(path, sides.remote[path], Side.REMOTE, spaces[Side.REMOTE])]

@@ -6,10 +6,12 @@ good as absent.
 """
 
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from memfs.core.digest import content_sha256
+
+_PARTIAL = "."
 
 
 class Contents:
@@ -27,7 +29,7 @@ class Contents:
         target = self._directory / sha256
         if target.exists():
             return
-        partial = self._directory / f".{sha256}.{os.urandom(4).hex()}"
+        partial = self._directory / f"{_PARTIAL}{sha256}.{os.urandom(4).hex()}"
         partial.write_bytes(content)
         partial.replace(target)
 
@@ -45,7 +47,14 @@ class Contents:
 
     def prune(self, keep: Collection[str]) -> int:
         """Remove every content whose digest is not in ``keep``; return how many went."""
-        gone = [one for one in self._directory.iterdir() if one.name not in keep]
+        return self._remove(lambda name: not name.startswith(_PARTIAL) and name not in keep)
+
+    def clear_partials(self) -> int:
+        """Remove what a killed process left half-written; for a time when nobody writes. Return how many went."""
+        return self._remove(lambda name: name.startswith(_PARTIAL))
+
+    def _remove(self, is_unwanted: Callable[[str], bool]) -> int:
+        gone = [one for one in self._directory.iterdir() if is_unwanted(one.name)]
         for one in gone:
             one.unlink(missing_ok=True)
         return len(gone)

@@ -36,7 +36,15 @@ def test_what_nobody_needs_is_pruned(contents: Contents, tmp_path: Path) -> None
     other = content_sha256(b"other")
     contents.put(SHA, TEXT)
     contents.put(other, b"other")
+
+    assert 1 == contents.prune({SHA})
+    assert [SHA] == [one.name for one in tmp_path.iterdir()]
+
+
+def test_what_a_killed_process_left_is_cleared_apart(contents: Contents, tmp_path: Path) -> None:
+    contents.put(SHA, TEXT)
     (tmp_path / f".{SHA}.left").write_bytes(b"half")
 
-    assert 2 == contents.prune({SHA})
+    assert 0 == contents.prune({SHA})
+    assert 1 == contents.clear_partials()
     assert [SHA] == [one.name for one in tmp_path.iterdir()]

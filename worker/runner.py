@@ -1,0 +1,274 @@
+"""One store's work over time: when to look, when to sync, what to do about a remote that is away.
+
+A `Runner` sleeps until there is a reason to look (a settled local change, news of the remote, something that is due)
+and then takes a turn: observe, then a cycle. Everything runs on the control thread's event loop; a listing runs beside
+the turns and never blocks a push. Reasons may be lost or repeated: scans and listings find everything again.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from memfs.core.errors import MemfsError, RemoteUnavailable, StateDamaged
+from memfs.core.paths import StorePath
+from memfs.core.plan import Side
+from worker.cycle import Cycle, Decided
+from worker.execute import OF_THE_STORE
+from worker.gate import Gate
+from worker.replica import Replica
+from worker.settling import Settling
+
+log = logging.getLogger(__name__)
+
+SCAN_S = 300.0
+LISTING_S = 300.0
+PAGE_S = 60.0
+"""Listings average at most one page in so many seconds."""
+STOPPED_S = 300.0
+"""After a refused credential or a store that is gone, it is asked again this late."""
+RESETTLE_S = 0.05
+"""How long a file that changed under the worker's hands is left alone where nobody waits for it to settle."""
+_SCAN = "scan"
+
+
+class Runner:
+    """Keeps one replica in sync; see the module."""
+
+    def __init__(
+        self,
+        replica: Replica,
+        gate: Gate,
+        *,
+        poll_s: float,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.replica = replica
+        self._sleep = sleep
+        self._gate = gate
+        self._poll_s = poll_s
+        self._cycle = Cycle(replica)
+        self._clock = replica.clock.monotonic
+        self._wake = asyncio.Event()
+        self._scan_wanted: Settling[str] = Settling()
+        self._scan_due = self._listing_due = self._poll_due = 0.0
+        self._stopped_until = 0.0
+        self._listing: asyncio.Task[None] | None = None
+        self._decided: Decided | None = None
+        self.has_synced = asyncio.Event()
+        """Set once both sides were equal, or once it is known that they cannot be for now."""
+        self.on_scan: Callable[[], None] = lambda: None
+        """Called after each scan, for whoever compares its watches with the directories."""
+
+    # ---------------------------------------------------------------------------------------------- reasons to look
+
+    def changed(self, relative: bytes) -> None:
+        """Note that something may have happened at a path of the tree."""
+        self.replica.dirty.mark(relative, self._clock())
+        self._wake.set()
+
+    def want_scan(self, *, at_once: bool = False) -> None:
+        """Note that something may have happened anywhere in the tree."""
+        if at_once:
+            self._scan_due = 0.0
+        else:
+            self._scan_wanted.mark(_SCAN, self._clock())
+        self._wake.set()
+
+    def want_everything(self) -> None:
+        """Look at both sides anew, at once."""
+        self._scan_due = self._listing_due = self._poll_due = self._stopped_until = 0.0
+        self._wake.set()
+
+    # --------------------------------------------------------------------------------------------------------- turns
+
+    async def run(self) -> None:
+        """Take turns until cancelled.
+
+        Raises:
+            StateDamaged: The store's database cannot be worked with any more.
+        """
+        try:
+            while True:
+                self._wake.clear()
+                await self._guarded_turn()
+                await self._rest()
+        finally:
+            await self._end_listing()
+
+    async def once(self, wait_s: float) -> None:
+        """Look at both sides and sync until nothing more comes within ``wait_s`` of progress.
+
+        Raises:
+            MemfsError: The remote cannot be worked with; what was done is recorded.
+        """
+        await self._scan()
+        await self._list()
+        await self.settle(wait_s)
+
+    async def drain(self, timeout_s: float) -> None:
+        """Sync what is owed, for at most so long; what then is left stays recorded as pending."""
+        until = self._clock() + timeout_s
+        await self._end_listing()
+        await self._scan()
+        while True:
+            try:
+                await self.settle(until - self._clock())
+            except OF_THE_STORE as error:
+                self._failed(error)
+                if not isinstance(error, RemoteUnavailable) or self._gate.opens_at >= until:
+                    return
+                await self._sleep(max(0.0, self._gate.opens_at - self._clock()))
+            else:
+                return
+
+    async def settle(self, wait_s: float) -> None:
+        """Take turns without a rest until nothing is due within ``wait_s`` seconds.
+
+        Raises:
+            MemfsError: The remote cannot be worked with; what was done is recorded.
+        """
+        until = self._clock() + wait_s
+        while True:
+            await self._look(everything=True)
+            self._decided = await self._cycle.run()
+            if self.replica.wants_listing:
+                await self._list()
+                continue
+            due = [self._decided.next_due, self._clock() + RESETTLE_S if len(self.replica.dirty) > 0 else None]
+            next_due = min((one for one in due if one is not None), default=until + 1)
+            if next_due > until:
+                return
+            await self._sleep(max(0.0, next_due - self._clock()))
+
+    def unsynced(self) -> list[str]:
+        """Return every path that is not the same on both sides, as far as is known."""
+        refused = {one.path for one in self.replica.state.problems if one.side is Side.LOCAL}
+        return sorted(refused | set(self.replica.state.pending))
+
+    async def _guarded_turn(self) -> None:
+        try:
+            await self._turn()
+        except StateDamaged:
+            raise
+        except OF_THE_STORE as error:
+            self._failed(error)
+
+    async def _turn(self) -> None:
+        now = self._clock()
+        if self._scan_due <= now or self._scan_wanted.take_due(now):
+            await self._scan()
+        await self._look()
+        if not self._may_ask():
+            self._decided = self._cycle.look()
+            return
+        has_listed = self._take_listing()
+        has_polled = await self._poll()
+        if self.replica.suspects:
+            self._decided = await self._cycle.run()
+        if has_listed or has_polled:
+            self._worked()
+        if self.replica.remote.is_verified and not self.replica.owes:
+            self.has_synced.set()
+
+    async def _rest(self) -> None:
+        """Sleep until something is due, or until there is a reason to look."""
+        now = self._clock()
+        due = [self._scan_due, self.replica.dirty.next_due(), self._scan_wanted.next_due()]
+        if not self._may_ask():
+            due.append(max(self._gate.opens_at, self._stopped_until))
+        else:
+            due.append(self._decided.next_due if self._decided else None)
+            due.append(self._listing_due if self._listing is None else None)
+            due.append(self._poll_due if self._can_poll() else None)
+        wait_s = min(one for one in due if one is not None) - now
+        if wait_s <= 0:
+            await asyncio.sleep(0)
+            return
+        try:
+            async with asyncio.timeout(wait_s):
+                await self._wake.wait()
+        except TimeoutError:
+            return
+
+    def _may_ask(self) -> bool:
+        return self._gate.is_open and self._clock() >= self._stopped_until
+
+    # -------------------------------------------------------------------------------------------------- observations
+
+    async def _scan(self) -> None:
+        self._scan_due = self._clock() + SCAN_S
+        replica = self.replica
+        replica.saw_everything(await asyncio.to_thread(replica.near.scan, replica.known))
+        if self._listing is None:
+            await asyncio.to_thread(replica.contents.prune, replica.kept_contents())
+        self.on_scan()
+
+    async def _look(self, *, everything: bool = False) -> None:
+        dirty = self.replica.dirty
+        relatives = dirty.take_all() if everything else dirty.take_due(self._clock())
+        if relatives:
+            self.replica.saw(await asyncio.to_thread(self.replica.near.look_at, relatives))
+
+    def _take_listing(self) -> bool:
+        """Start a listing that is due; tell whether one ended, or raise what ended it."""
+        has_ended = self._listing is not None and self._listing.done()
+        if self._listing is not None and has_ended:
+            finished, self._listing = self._listing, None
+            finished.result()
+        if self._listing is None and (self._listing_due <= self._clock() or self.replica.wants_listing):
+            self._listing = asyncio.create_task(self._list())
+            self._listing.add_done_callback(lambda _: self._wake.set())
+        return has_ended
+
+    async def _list(self) -> None:
+        replica = self.replica
+        replica.wants_listing = False
+        if replica.remote.is_complete:
+            replica.suspect(await replica.far.list_all())
+        else:
+            await replica.far.download(self._downloaded)
+        replica.suspect(replica.local.files.keys() - replica.state.baseline.paths)
+        self._listing_due = self._clock() + max(LISTING_S, PAGE_S * replica.far.pages)
+
+    def _downloaded(self, news: set[StorePath]) -> None:
+        self.replica.suspect(news)
+        self._wake.set()
+
+    async def _end_listing(self) -> None:
+        listing, self._listing = self._listing, None
+        if listing is not None:
+            listing.cancel()
+            await asyncio.gather(listing, return_exceptions=True)
+
+    def _can_poll(self) -> bool:
+        return self.replica.far.has_feed and self._listing is None
+
+    async def _poll(self) -> bool:
+        """Ask the feed if that is due; tell whether it was."""
+        if not self._can_poll() or self._poll_due > self._clock():
+            return False
+        self._poll_due = self._clock() + self._poll_s
+        self.replica.suspect(await self.replica.far.poll())
+        return True
+
+    # -------------------------------------------------------------------------------------------------- how it went
+
+    def _worked(self) -> None:
+        self._gate.worked()
+        if self._note(None):
+            log.info("the store %s syncs again", self.replica.attachment.name)
+
+    def _failed(self, error: MemfsError) -> None:
+        self.has_synced.set()
+        if isinstance(error, RemoteUnavailable):
+            self._gate.failed(error)
+        else:
+            self._stopped_until = self._clock() + STOPPED_S
+        self._poll_due = 0.0
+        self._decided = self._cycle.look()
+        if self._note(error):
+            log.warning("the store %s does not sync for now: %s", self.replica.attachment.name, error)
+
+    def _note(self, error: MemfsError | None) -> bool:
+        with self.replica.state.transaction():
+            return self.replica.state.set_error(error)
