@@ -42,6 +42,7 @@ bench-fs: setup  ## the mount beside ext4, bindfs and rclone over the same files
 
 docs: setup  ## write the generated pages again
 	@$(bin)/python -m memfs.config.reference > docs/CONFIGURATION.md
+	@$(bin)/typer memfs.cli.app utils docs --name memfs --title Commands | sed "s/&#x27;/'/g" > docs/COMMANDS.md
 
 lock:  ## pin every dependency with its hashes (needs uv)
 	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 \
