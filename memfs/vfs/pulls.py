@@ -113,7 +113,7 @@ class Pulls:
         *above, name = names
         for step in above:
             below = children_of(node).get(step)
-            if below is None or below.children is None:
+            if below is None or not below.lookups:
                 name = step
                 break
             node = below

@@ -1,0 +1,40 @@
+"""Each test of this folder runs twice: against the file system in this process, and through a real mount."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from fs.files import Files
+from fs.worlds import InProcess, ThroughMount, World
+
+_number = itertools.count(1)
+KINDS: dict[str, Callable[[Path], World]] = {"inprocess": InProcess, "mount": ThroughMount}
+
+
+@pytest.fixture(scope="session", params=KINDS)
+def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """The stores of `worlds.STORES`; all tests share it and keep to directories of their own."""
+    made = KINDS[request.param](tmp_path_factory.mktemp(request.param))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def world(served: World) -> Iterator[World]:
+    """The shared world, with somebody who ends it should it hang."""
+    with served.watched():
+        yield served
+
+
+@pytest.fixture
+def files(world: World) -> Files:
+    return world.files
+
+
+@pytest.fixture
+def home(files: Files) -> str:
+    """A new directory in the store ``notes``."""
+    path = f"notes/home{next(_number)}"
+    files.mkdir(path)
+    return path
