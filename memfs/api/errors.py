@@ -127,7 +127,7 @@ def from_response(status: int, content: bytes, answered: Mapping[str, str]) -> M
 def _envelope(content: bytes) -> dict[str, Any] | None:
     try:
         whole = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     inner = whole.get("error") if isinstance(whole, dict) else None
     return inner if isinstance(inner, dict) and isinstance(inner.get("type"), str) else None

@@ -4,6 +4,7 @@ Stateless but for some seconds' memory of which keys are known: any number of pr
 """
 
 from fastapi import FastAPI, Request, Response
+from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
@@ -19,6 +20,8 @@ from memfs.server.store.sql import SqlStore
 from memfs.server.store.stamps import Stamps
 
 _NOT_FOUND = 404
+_NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+"""What requests hold is nobody else's: nothing of them is handed to collectors that the environment may name."""
 _ESCAPED = 6
 """Bytes of JSON that one byte of content may need, as in ``\\u0000``."""
 _AROUND = 65_536
@@ -44,7 +47,7 @@ def create_app(
         strict_beta: Refuse requests without a beta header, as the hosted API does.
         settle_retries: Answer a repeated create whose first answer was lost with what the first one made.
     """
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, telemetry=_NO_TELEMETRY)
     app.state.parts = Parts(
         store=store,
         access=Access(keys, strict_beta=strict_beta),
@@ -57,6 +60,7 @@ def create_app(
     app.add_api_route(routes.HEALTH, _health, methods=["GET"])
     app.add_exception_handler(MemfsError, _refused)
     app.add_exception_handler(HTTPException, _unrouted)
+    app.add_exception_handler(Exception, _failed)
     return envelope.Envelope(app, stamps)
 
 
@@ -70,6 +74,10 @@ async def _refused(request: Request, error: Exception) -> Response:
     if not isinstance(error, MemfsError):
         raise error
     return envelope.answer(error, request.scope)
+
+
+async def _failed(request: Request, _error: Exception) -> Response:
+    return envelope.failure(request.scope)
 
 
 async def _unrouted(request: Request, error: Exception) -> Response:

@@ -39,23 +39,27 @@ class Envelope:
         request_id = identifier("req", self._stamps.now())
         scope[_STATE] = request_id
         scope["path"] = _as_sent(scope)
-        begun = False
+        is_answered = False
 
         async def send_with_id(message: Message) -> None:
-            nonlocal begun
+            nonlocal is_answered
             if message["type"] == "http.response.start":
-                begun = True
                 message["headers"] = [*message["headers"], (routes.REQUEST_ID.encode(), request_id.encode())]
             await send(message)
+            is_answered = message["type"] == "http.response.body" and not message.get("more_body", False)
 
         try:
             await self._app(scope, receive, send_with_id)
         except Exception:
+            # The application has answered with 500 (see `failure`) and passes the error on for the log.
             _logger.exception("request %s failed", request_id)
-            if begun:
+            if not is_answered:
                 raise
-            failure = answer(MemfsError("the server failed; its log says why under this request id"), scope)
-            await failure(scope, receive, send_with_id)
+
+
+def failure(scope: Scope) -> Response:
+    """Return the response for a bug."""
+    return answer(MemfsError("the server failed; its log says why under this request id"), scope)
 
 
 def answer(error: MemfsError, scope: Scope, *, status: int | None = None) -> Response:

@@ -1,0 +1,117 @@
+"""The layer around the endpoints: a bug, an overload and a lost connection are answers of the API as well."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from memfs.core.errors import RateLimited, RemoteUnavailable
+from memfs.core.limits import Limits
+from memfs.server.app import create_app
+from memfs.server.keys import Keys
+from memfs.server.store.database import Database
+from memfs.server.store.sql import SqlStore
+from memfs.server.store.stamps import Stamps
+from memfs.server.store.stores import Stores
+
+TOKEN = "memfs-key-of-a-test"
+SECRET = "a-content-that-no-log-may-show"
+
+
+@pytest.fixture
+def ask(database: Database, stamps: Stamps, clock: Any) -> Callable[..., httpx.Response]:
+    """Ask the application, without a socket."""
+    keys = Keys(database, stamps, clock)
+    keys.ensure(TOKEN)
+    app = create_app(SqlStore.on(database, stamps, Limits()), keys, Limits(), stamps)
+
+    async def once(method: str, path: str, **more: Any) -> httpx.Response:
+        transport = httpx.ASGITransport(app)
+        headers = {"authorization": f"Bearer {TOKEN}"}
+        async with httpx.AsyncClient(transport=transport, base_url="http://server", headers=headers) as client:
+            return await client.request(method, path, **more)
+
+    return lambda *arguments, **more: asyncio.run(once(*arguments, **more))
+
+
+@pytest.mark.expect_log("failed")
+def test_a_bug_is_a_500_that_its_log_names_without_the_content(
+    ask: Callable[..., httpx.Response], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Stores, "create", broken)
+    answer = ask("POST", "/v1/memory_stores", json={"name": SECRET})
+
+    errors = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert answer.status_code == 500
+    assert answer.json()["error"]["type"] == "api_error"
+    assert answer.json()["request_id"] == answer.headers["request-id"]
+    assert [record.getMessage() for record in errors] == [f"request {answer.headers['request-id']} failed"]
+    assert "ZeroDivisionError" in caplog.text
+    assert SECRET not in caplog.text + answer.text
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "kind"),
+    [
+        (RemoteUnavailable("the database is busy", retry_after_s=1.0), 529, "overloaded_error"),
+        (RateLimited("slow down", retry_after_s=1.0), 429, "rate_limit_error"),
+    ],
+)
+def test_an_overload_says_when_to_come_again(
+    ask: Callable[..., httpx.Response], monkeypatch: pytest.MonkeyPatch, error: Exception, status: int, kind: str
+) -> None:
+    def busy(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Stores, "list", busy)
+    answer = ask("GET", "/v1/memory_stores")
+
+    assert (answer.status_code, answer.json()["error"]["type"]) == (status, kind)
+    assert answer.headers["retry-after"] == "1"
+
+
+def test_an_ordinary_request_leaves_no_line_in_the_log(
+    ask: Callable[..., httpx.Response], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="memfs")
+    made = ask("POST", "/v1/memory_stores", json={"name": SECRET}).json()
+    ask("POST", f"/v1/memory_stores/{made['id']}/memories", json={"path": "/a", "content": SECRET})
+
+    assert [record for record in caplog.records if record.name.startswith("memfs")] == []
+    assert SECRET not in caplog.text
+    assert TOKEN not in caplog.text
+
+
+def test_a_clock_that_steps_back_does_not_turn_the_history_round(
+    ask: Callable[..., httpx.Response], clock: Any
+) -> None:
+    store = ask("POST", "/v1/memory_stores", json={"name": "n"}).json()["id"]
+    memories = f"/v1/memory_stores/{store}/memories"
+    made = ask("POST", memories, json={"path": "/a", "content": "0"}).json()
+    for number in range(3):
+        clock.now_s -= 100
+        ask("POST", f"{memories}/{made['id']}", json={"content": f"{number + 1}"})
+
+    history = ask("GET", f"/v1/memory_stores/{store}/memory_versions", params={"view": "full"}).json()["data"]
+    assert [one["content"] for one in history] == ["3", "2", "1", "0"]
+
+
+def test_a_repeated_create_is_settled_for_two_minutes_only(ask: Callable[..., httpx.Response], clock: Any) -> None:
+    retry = {"x-stainless-retry-count": "1"}
+    store = ask("POST", "/v1/memory_stores", json={"name": "n"}).json()
+    memories = f"/v1/memory_stores/{store['id']}/memories"
+    body = {"path": "/a", "content": ""}
+    made = ask("POST", memories, json=body).json()
+    clock.now_s += 119
+    assert ask("POST", memories, json=body, headers=retry).json() == made
+    assert ask("POST", "/v1/memory_stores", json={"name": "n"}, headers=retry).json() == store
+
+    clock.now_s += 2
+    assert ask("POST", memories, json=body, headers=retry).status_code == 409
+    assert ask("POST", "/v1/memory_stores", json={"name": "n"}, headers=retry).json()["id"] != store["id"]

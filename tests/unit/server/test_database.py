@@ -1,0 +1,135 @@
+"""Transactions: all or nothing, one writer at a time, and an honest answer when the database is busy or foreign."""
+
+import sqlite3
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, insert, literal, select, text, update
+from sqlalchemy.exc import IntegrityError
+
+from memfs.core.errors import ConfigError, RemoteUnavailable
+from memfs.server.store import database as module
+from memfs.server.store import tables
+from memfs.server.store.database import Database, open_sqlite
+
+KEY = {"id": "apikey_1", "token_sha256": "x", "created_at": 1}
+
+
+def count(database: Database) -> int:
+    with database.read() as connection:
+        return connection.scalar(select(func.count()).select_from(tables.api_keys)) or 0
+
+
+def test_a_write_that_fails_leaves_nothing(database: Database) -> None:
+    def write() -> None:
+        with database.write() as connection:
+            connection.execute(insert(tables.api_keys), KEY)
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        write()
+
+    assert count(database) == 0
+
+
+def test_a_read_sees_one_state_from_begin_to_end(database: Database) -> None:
+    with database.read() as reading:
+        before = reading.scalar(select(func.count()).select_from(tables.api_keys))
+        with database.write() as writing:
+            writing.execute(insert(tables.api_keys), KEY)
+        after = reading.scalar(select(func.count()).select_from(tables.api_keys))
+
+    assert (before, after, count(database)) == (0, 0, 1)
+
+
+def test_writers_take_turns(database: Database) -> None:
+    """Each reads and then writes: without turns some would overwrite what others wrote in between."""
+    with database.write() as connection:
+        connection.execute(insert(tables.api_keys), KEY)
+
+    def add() -> None:
+        for _ in range(20):
+            with database.write() as connection:
+                seen = connection.scalar(select(tables.api_keys.c.created_at)) or 0
+                connection.execute(update(tables.api_keys).values(created_at=seen + 1))
+
+    threads = [threading.Thread(target=add) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+
+    with database.read() as connection:
+        assert connection.scalar(select(tables.api_keys.c.created_at)) == 81
+
+
+def test_a_database_that_others_hold_too_long_is_overloaded(
+    database_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_BUSY_S", 0.01)
+    with closing(open_sqlite(database_path)) as database, closing(sqlite3.connect(database_path)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(RemoteUnavailable) as refused, database.write() as connection:
+            connection.execute(select(literal(1)))
+        other.rollback()
+
+        assert refused.value.retry_after_s == 1.0
+        assert count(database) == 0
+
+
+def test_an_error_of_the_database_never_shows_a_parameter(database: Database) -> None:
+    def twice() -> None:
+        with database.write() as connection:
+            for _ in range(2):
+                connection.execute(insert(tables.api_keys), KEY | {"id": "secret", "token_sha256": "secret"})
+
+    with pytest.raises(IntegrityError) as refused:
+        twice()
+
+    assert "secret" not in str(refused.value)
+
+
+def test_a_database_of_another_layout_is_not_opened(database_path: Path, database: Database) -> None:
+    with database.write() as connection:
+        connection.execute(update(tables.schema).values(version=tables.SCHEMA + 1))
+
+    with pytest.raises(ConfigError, match=f"layout {tables.SCHEMA + 1}"):
+        open_sqlite(database_path)
+
+
+def test_what_is_committed_is_on_the_disk(database: Database) -> None:
+    with database.read() as connection:
+        settings = [
+            connection.scalar(text(f"PRAGMA {name}")) for name in ("journal_mode", "synchronous", "foreign_keys")
+        ]
+
+    assert settings == ["wal", 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("query", "index"),
+    [
+        ("SELECT * FROM memories WHERE store_id='s' AND path>='/' AND path<'0' ORDER BY path", "memories_by_path"),
+        ("SELECT * FROM stores WHERE (created_at, id) < (1, 'x') ORDER BY created_at DESC, id DESC", "stores_newest"),
+        (
+            "SELECT * FROM versions WHERE store_id='s' AND created_at<2 ORDER BY created_at DESC, id DESC",
+            "versions_newest",
+        ),
+        (
+            "SELECT * FROM versions WHERE store_id='s' AND memory_id='m' ORDER BY created_at DESC, id DESC",
+            "versions_of_memory",
+        ),
+        (
+            "SELECT * FROM versions WHERE store_id='s' AND created_by='a' ORDER BY created_at DESC, id DESC",
+            "versions_by_actor",
+        ),
+    ],
+)
+def test_a_listing_goes_by_its_index_and_sorts_nothing(database: Database, query: str, index: str) -> None:
+    with database.read() as connection:
+        plan = " ".join(row.detail for row in connection.execute(text(f"EXPLAIN QUERY PLAN {query}")))
+
+    assert index in plan
+    assert "TEMP B-TREE" not in plan
