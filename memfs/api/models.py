@@ -28,10 +28,17 @@ class Operation(StrEnum):
 
 
 def as_utc(moment: datetime) -> datetime:
-    """Return ``moment`` in UTC; one without an offset is taken as UTC, since clients send such."""
+    """Return ``moment`` in UTC; one without an offset is taken as UTC, since clients send such.
+
+    Raises:
+        ValueError: Its offset carries it past the first or the last year there is.
+    """
     if moment.tzinfo is UTC:
         return moment
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    try:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("a year from 1 to 9999 is wanted") from None
 
 
 def timestamp(moment: datetime) -> str:

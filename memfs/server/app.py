@@ -4,7 +4,6 @@ Stateless but for some seconds' memory of which keys are known: any number of pr
 """
 
 from fastapi import FastAPI, Request, Response
-from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
@@ -20,8 +19,6 @@ from memfs.server.store.sql import SqlStore
 from memfs.server.store.stamps import Stamps
 
 _NOT_FOUND = 404
-_NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
-"""What requests hold is nobody else's: nothing of them is handed to collectors that the environment may name."""
 _ESCAPED = 6
 """Bytes of JSON that one byte of content may need, as in ``\\u0000``."""
 _AROUND = 65_536
@@ -47,7 +44,14 @@ def create_app(
         strict_beta: Refuse requests without a beta header, as the hosted API does.
         settle_retries: Answer a repeated create whose first answer was lost with what the first one made.
     """
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, telemetry=_NO_TELEMETRY)
+    app = FastAPI(
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+        # What requests hold is nobody else's: nothing of them goes to collectors that the environment may name.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+    )
     app.state.parts = Parts(
         store=store,
         access=Access(keys, strict_beta=strict_beta),

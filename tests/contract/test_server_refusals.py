@@ -251,6 +251,8 @@ def test_a_memory_is_not_changed_by(raw: httpx.Client, memories: str, body: dict
         ("/memory_versions", "operation=renamed"),
         ("/memory_versions", "created_at[gte]=yesterday"),
         ("/memory_versions", "created_at[lte]=1790000000"),
+        ("/memory_versions", "created_at[gte]=0001-01-01T00:00:00%2B14:00"),
+        ("/memory_versions", "created_at[lte]=9999-12-31T23:59:59-14:00"),
         ("/memory_versions", "page=page_eyJ4IjoxfQ"),
     ],
 )
