@@ -57,7 +57,8 @@ def test_stores_through_the_sdk(sdk: anthropic.Anthropic) -> None:
     assert stores.delete(made.id).to_dict() == {"id": made.id, "type": "memory_store_deleted"}
     with pytest.raises(anthropic.NotFoundError) as missing:
         stores.retrieve(made.id)
-    assert missing.value.request_id == missing.value.body["request_id"]  # type: ignore[index]
+    body: Any = missing.value.body
+    assert missing.value.request_id == body["request_id"]
 
 
 def test_memories_through_the_sdk(sdk: anthropic.Anthropic, store_id: str) -> None:
@@ -65,8 +66,8 @@ def test_memories_through_the_sdk(sdk: anthropic.Anthropic, store_id: str) -> No
     content = "één\r\n\x00\u2028"
 
     made = memories.create(store_id, path="/notes/a.md", content=content, view="full")
-    fitting = {"type": "content_sha256", "content_sha256": made.content_sha256}
-    moved = memories.update(made.id, memory_store_id=store_id, path="/b.md", precondition=fitting)  # type: ignore[arg-type]
+    fitting: Any = {"type": "content_sha256", "content_sha256": made.content_sha256}
+    moved = memories.update(made.id, memory_store_id=store_id, path="/b.md", precondition=fitting)
     edited = memories.update(made.id, memory_store_id=store_id, content="two")
     read = memories.retrieve(made.id, memory_store_id=store_id)
     gone = memories.delete(made.id, memory_store_id=store_id, expected_content_sha256=read.content_sha256)
