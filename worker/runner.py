@@ -56,6 +56,8 @@ class Runner:
         self._decided: Decided | None = None
         self.has_synced = asyncio.Event()
         """Set once both sides were equal, or once it is known that they cannot be for now."""
+        self.scan_s = SCAN_S
+        """Seconds between two scans that nothing else asks for."""
         self.on_scan: Callable[[], None] = lambda: None
         """Called after each scan, for whoever compares its watches with the directories."""
 
@@ -114,7 +116,7 @@ class Runner:
             try:
                 await self.settle(until - self._clock())
             except OF_THE_STORE as error:
-                self._failed(error)
+                self.failed(error)
                 if not isinstance(error, RemoteUnavailable) or self._gate.opens_at >= until:
                     return
                 await self._sleep(max(0.0, self._gate.opens_at - self._clock()))
@@ -151,7 +153,7 @@ class Runner:
         except StateDamaged:
             raise
         except OF_THE_STORE as error:
-            self._failed(error)
+            self.failed(error)
 
     async def _turn(self) -> None:
         now = self._clock()
@@ -160,6 +162,7 @@ class Runner:
         await self._look()
         if not self._may_ask():
             self._decided = self._cycle.look()
+            self.has_synced.set()
             return
         has_listed = self._take_listing()
         has_polled = await self._poll()
@@ -196,7 +199,7 @@ class Runner:
     # -------------------------------------------------------------------------------------------------- observations
 
     async def _scan(self) -> None:
-        self._scan_due = self._clock() + SCAN_S
+        self._scan_due = self._clock() + self.scan_s
         replica = self.replica
         replica.saw_everything(await asyncio.to_thread(replica.near.scan, replica.known))
         if self._listing is None:
@@ -258,7 +261,8 @@ class Runner:
         if self._note(None):
             log.info("the store %s syncs again", self.replica.attachment.name)
 
-    def _failed(self, error: MemfsError) -> None:
+    def failed(self, error: MemfsError) -> None:
+        """Take in why the store cannot be synced for now, and say so once."""
         self.has_synced.set()
         if isinstance(error, RemoteUnavailable):
             self._gate.failed(error)

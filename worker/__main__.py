@@ -1,0 +1,93 @@
+"""The edge of the worker process: arguments, settings and environment in, one line and an exit code out.
+
+``memfs-worker`` or ``python -I -m worker``; `memfs sync` and `memfs up` start it so. A flag wins over the environment,
+the environment over the configuration. The API key comes from a file or the environment, never from an argument.
+"""
+
+import argparse
+import asyncio
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from memfs import logs
+from memfs.config import Settings, default_state, load, remote_settings
+from memfs.core.attachment import check_wanted, parse_wanted
+from memfs.core.errors import MemfsError, UsageError
+from memfs.core.limits import Limits
+from memfs.core.names import Names
+from memfs.remote.http import HttpRemote
+from memfs.remote.retrying import Retrying
+from memfs.state.layout import Layout
+from worker.service import Options, serve, sync_once
+
+ATTEMPTS = 3
+"""How often a call is made before its failure shuts the gate for the whole remote."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, remedy="See `memfs-worker --help`")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the worker and return its exit code."""
+    try:
+        given = _parser().parse_args(arguments)
+        settings = load(given.config)
+        logs.set_up(settings.logging.level)
+        asyncio.run(_run(given, settings))
+    except MemfsError as error:
+        sys.stderr.write(f"memfs: {error}\n")
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+async def _run(given: argparse.Namespace, settings: Settings) -> None:
+    wanted = [parse_wanted(text) for text in given.store] if given.store else settings.wanted_stores()
+    check_wanted(wanted)
+    found = remote_settings(given.base_url, given.api_key_file, settings=settings)
+    options = Options(
+        layout=Layout((given.state or settings.state.dir or default_state()).absolute()),
+        wanted=wanted,
+        names=Names(settings.names.local_only, settings.names.held_back),
+        limits=Limits(),
+        clock=time,
+        poll_s=given.poll or settings.worker.poll_s,
+        drain_timeout_s=given.drain_timeout or settings.worker.drain_timeout_s,
+    )
+    remote = Retrying(HttpRemote(found.base_url, found.api_key), attempts=ATTEMPTS)
+    try:
+        await (sync_once if given.once else serve)(options, remote)
+    finally:
+        await remote.aclose()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="memfs-worker", description="Keep attached memory stores in sync with their remote.")
+    parser.add_argument("-c", "--config", type=Path, metavar="FILE", help="the configuration, memfs.toml")
+    parser.add_argument("--state", type=Path, metavar="DIR", help="the state directory")
+    parser.add_argument("--base-url", metavar="URL", help="where the stores are")
+    parser.add_argument("--api-key-file", type=Path, metavar="FILE", help="the file that holds the API key")
+    parser.add_argument(
+        "--store", action="append", metavar="NAME_OR_ID[:ro]", help="a store to sync; may be given several times"
+    )
+    parser.add_argument("--poll", type=_seconds, metavar="SECONDS", help="between two looks for remote edits")
+    parser.add_argument("--drain-timeout", type=_seconds, metavar="SECONDS", help="longest time to drain at the end")
+    parser.add_argument("--once", action="store_true", help="sync until nothing is left to do, then exit")
+    return parser
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not seconds > 0:
+        raise ValueError(text)
+    return seconds
+
+
+if __name__ == "__main__":
+    sys.exit(main())

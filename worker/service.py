@@ -1,0 +1,316 @@
+"""The worker as a process: which stores, one runner for each, signals, and the end.
+
+`serve` keeps the stores in sync until a signal asks it to stop, then drains; `sync_once` syncs and returns. One control
+thread (asyncio); watchdog's threads only tell it that something happened. One worker for a state (``worker.lock``).
+"""
+
+import asyncio
+import fcntl
+import logging
+import os
+import random
+import signal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from memfs.core.attachment import Attachment, WantedStore
+from memfs.core.errors import AlreadyHeld, RemoteUnavailable, Unsynced
+from memfs.core.limits import Limits
+from memfs.core.names import Names
+from memfs.core.tree_requests import Reload
+from memfs.health import notify
+from memfs.remote.attach import resolve
+from memfs.remote.protocol import Remote
+from memfs.state.attachments import attach, attached
+from memfs.state.layout import Layout
+from worker.gate import Gate
+from worker.owner import MountOwner
+from worker.replica import Clock, Replica
+from worker.runner import Runner
+from worker.watch import Watch
+
+log = logging.getLogger(__name__)
+
+ONCE_WAIT_S = 5.0
+"""How long `sync_once` waits for what is not due yet: a deletion's window, a file in the middle of being written."""
+UNWATCHED_SCAN_S = 5.0
+_SHOWN = 10
+_STOP = (signal.SIGTERM, signal.SIGINT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What a worker is told."""
+
+    layout: Layout
+    wanted: Sequence[WantedStore]
+    names: Names
+    limits: Limits
+    clock: Clock
+    poll_s: float
+    drain_timeout_s: float
+
+
+async def serve(options: Options, remote: Remote) -> None:
+    """Keep the stores in sync until SIGTERM or SIGINT, then drain; a second signal ends it at once.
+
+    Raises:
+        AlreadyHeld: Another worker works on this state.
+        NotFound, UsageError, AuthenticationFailed, PermissionRefused: The stores cannot be attached.
+        StateDamaged: A store's database cannot be worked with.
+    """
+    with _worker_lock(options.layout):
+        service = _Service(options, remote)
+        try:
+            await service.run()
+        finally:
+            service.close()
+
+
+async def sync_once(options: Options, remote: Remote) -> None:
+    """Sync every store until nothing more can be done now.
+
+    Raises:
+        Unsynced: Something is not the same on both sides; the message names it.
+        MemfsError: As `serve`, and where the remote cannot be worked with.
+    """
+    with _worker_lock(options.layout):
+        service = _Service(options, remote)
+        try:
+            await service.once()
+        finally:
+            service.close()
+
+
+class _Service:
+    def __init__(self, options: Options, remote: Remote) -> None:
+        self._options = options
+        self._remote = remote
+        self._owner = MountOwner(options.layout)
+        self._gate = Gate(options.clock.monotonic, random.random)
+        self._runners: dict[str, Runner] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._watch: Watch | None = None
+        self._stop = asyncio.Event()
+        self._is_hurried = asyncio.Event()
+        self._attached = asyncio.Event()
+
+    def close(self) -> None:
+        """Give everything back."""
+        if self._watch is not None:
+            self._watch.close()
+        for runner in self._runners.values():
+            runner.replica.close()
+        self._owner.close()
+
+    async def once(self) -> None:
+        await self._attach(await resolve(self._remote, self._options.wanted))
+        left: list[str] = []
+        for runner in self._runners.values():
+            await runner.once(ONCE_WAIT_S)
+            left += [f"{runner.replica.attachment.slug}{path}" for path in runner.unsynced()]
+        if left:
+            raise Unsynced(f"{len(left)} {_paths(left)} not synced: {_named(left)}", remedy="See `memfs status`")
+
+    async def run(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in _STOP:
+            loop.add_signal_handler(number, self._asked_to_stop)
+        loop.add_signal_handler(signal.SIGUSR1, self._look)
+        self._watch = Watch()
+        try:
+            await self._work()
+        finally:
+            await _cancel(self._tasks.values())
+        await self._drain()
+
+    async def _work(self) -> None:
+        """Resolve the stores and let the runners run, until a signal asks to stop or something failed for good."""
+        stopped = asyncio.create_task(self._stop.wait())
+        helpers = [asyncio.create_task(self._resolve()), asyncio.create_task(self._tell_when_synced())]
+        try:
+            while not stopped.done():
+                tasks: list[asyncio.Task[None]] = [*helpers, *self._tasks.values()]
+                await asyncio.wait([stopped, *tasks], return_when=asyncio.FIRST_COMPLETED)
+                for task in tasks:
+                    if task.done() and not task.cancelled():
+                        task.result()  # A runner ends by itself only when it failed for good.
+                helpers = [task for task in helpers if not task.done()]
+        finally:
+            await _cancel([stopped, *helpers])
+
+    # ------------------------------------------------------------------------------------------------------- stores
+
+    async def _resolve(self) -> None:
+        """Attach the wanted stores; while the remote is away, those that are known from before."""
+        try:
+            attachments = await resolve(self._remote, self._options.wanted)
+        except RemoteUnavailable as error:
+            log.warning("the remote is away, so the stores are taken as they were last: %s", error)
+            notify(status=str(error))
+            self._gate.failed(error)
+            await self._attach(_known(self._options), is_certain=False)
+            for runner in self._runners.values():
+                runner.failed(error)
+            attachments = await self._resolve_again()
+        await self._attach(attachments)
+
+    async def _resolve_again(self) -> list[Attachment]:
+        while True:
+            clock = self._options.clock
+            await asyncio.sleep(max(0.05, self._gate.opens_at - clock.monotonic()))
+            try:
+                return await resolve(self._remote, self._options.wanted)
+            except RemoteUnavailable as error:
+                self._gate.failed(error)
+
+    async def _attach(self, attachments: Sequence[Attachment], *, is_certain: bool = True) -> None:
+        if is_certain:
+            attach(self._options.layout, attachments)
+            await asyncio.to_thread(self._owner.tell, Reload())
+        wanted = {one.store_id for one in attachments}
+        for store_id in self._runners.keys() - wanted:
+            await self._end(store_id)
+        for attachment in attachments:
+            if attachment.store_id in self._runners:
+                self._runners[attachment.store_id].replica.attachment = attachment
+            else:
+                self._begin(attachment)
+        self._attached.set()
+
+    def _begin(self, attachment: Attachment) -> None:
+        options = self._options
+        replica = Replica(
+            attachment, options.layout.store(attachment.store_id), self._remote, self._owner, self._owner.tell,
+            names=options.names, limits=options.limits, clock=options.clock,
+        )  # fmt: skip
+        runner = Runner(replica, self._gate, poll_s=options.poll_s)
+        self._runners[attachment.store_id] = runner
+        if self._watch is not None:
+            self._watch_tree(self._watch, runner)
+            self._tasks[attachment.store_id] = asyncio.create_task(runner.run())
+
+    async def _end(self, store_id: str) -> None:
+        runner, task = self._runners.pop(store_id), self._tasks.pop(store_id, None)
+        if self._watch is not None:
+            self._watch.remove(runner.replica.layout.tree)
+        await _cancel([task] if task else [])
+        runner.replica.close()
+
+    # ----------------------------------------------------------------------------------------------------- watching
+
+    def _watch_tree(self, watch: Watch, runner: Runner) -> None:
+        loop = asyncio.get_running_loop()
+        root = runner.replica.layout.tree
+        if not watch.add(root, _from_any_thread(loop, runner.changed), _from_any_thread(loop, runner.want_scan)):
+            runner.scan_s = UNWATCHED_SCAN_S
+            return
+        runner.on_scan = partial(self._compare_watches, watch, runner)
+
+    def _compare_watches(self, watch: Watch, runner: Runner) -> None:
+        root = runner.replica.layout.tree
+        if watch.is_complete(root, runner.replica.local.directories) or runner.scan_s == UNWATCHED_SCAN_S:
+            return
+        log.info("some directories of %s had no watch: watching it anew", root)
+        if watch.renew(root) and watch.is_complete(root, runner.replica.local.directories):
+            runner.want_scan()
+            return
+        log.warning(
+            "some directories of %s cannot be watched, so the tree is scanned every %g s; raise "
+            "fs.inotify.max_user_watches",
+            root, UNWATCHED_SCAN_S,
+        )  # fmt: skip
+        runner.scan_s = UNWATCHED_SCAN_S
+
+    # ------------------------------------------------------------------------------------------------------- signals
+
+    def _asked_to_stop(self) -> None:
+        if self._stop.is_set():
+            self._is_hurried.set()
+        self._stop.set()
+
+    def _look(self) -> None:
+        for runner in self._runners.values():
+            runner.want_everything()
+
+    async def _tell_when_synced(self) -> None:
+        """Tell the supervisor that the worker is ready: every store was synced once, or cannot be for now."""
+        await self._attached.wait()
+        for runner in list(self._runners.values()):
+            await runner.has_synced.wait()
+        notify(ready=True, status=f"{len(self._runners)} stores")
+        log.info("ready: %d stores", len(self._runners))
+
+    async def _drain(self) -> None:
+        timeout_s = self._options.drain_timeout_s
+        hurried = asyncio.create_task(self._is_hurried.wait())
+        draining = asyncio.gather(*(one.drain(timeout_s) for one in self._runners.values()), return_exceptions=True)
+        ends: list[asyncio.Future[Any]] = [hurried, draining]
+        await asyncio.wait(ends, timeout=timeout_s + 1.0, return_when=asyncio.FIRST_COMPLETED)
+        await _cancel(ends)
+        self._say_what_is_left()
+
+    def _say_what_is_left(self) -> None:
+        left = [
+            f"{runner.replica.attachment.slug}{path}" for runner in self._runners.values() for path in runner.unsynced()
+        ]
+        if left:
+            log.info("stopped: %d %s not synced: %s", len(left), _paths(left), _named(left))
+        else:
+            log.info("stopped: 0 paths are not synced")
+
+
+async def _cancel(tasks: Iterable[asyncio.Future[Any]]) -> None:
+    """Cancel what is not done yet, and wait for its end."""
+    tasks = list(tasks)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _known(options: Options) -> list[Attachment]:
+    """Return the stores that are wanted and were attached before, with the access that is wanted now."""
+    wanted = {one.store: one for one in options.wanted}
+    found = []
+    for attachment in attached(options.layout):
+        one = wanted.get(attachment.store_id) or wanted.get(attachment.name)
+        if one is not None:
+            found.append(replace(attachment, access=one.access))
+    return found
+
+
+def _from_any_thread(loop: asyncio.AbstractEventLoop, call: Callable[..., None]) -> Callable[..., None]:
+    def tell(*arguments: bytes) -> None:
+        # The loop may be closed already while the last events come in.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(call, *arguments)
+
+    return tell
+
+
+def _paths(left: Sequence[str]) -> str:
+    return "path is" if len(left) == 1 else "paths are"
+
+
+def _named(left: Sequence[str]) -> str:
+    more = f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
+    return ", ".join(left[:_SHOWN]) + more
+
+
+@contextmanager
+def _worker_lock(layout: Layout) -> Iterator[None]:
+    layout.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(layout.worker_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AlreadyHeld(
+                f"another worker works on the state {layout.root}", remedy="Stop it, or name another --state"
+            ) from None
+        yield
+    finally:
+        os.close(descriptor)
