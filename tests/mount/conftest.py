@@ -109,21 +109,22 @@ class Mounted:
         counts: dict[str, int] = self.ask(Ping()).facts["upcalls"]
         return {name: count for name, count in counts.items() if count and not name.startswith("forget")}
 
-    def pull(self, path: str, content: bytes) -> Answer:
-        """Put bytes at a store path as a pull does, again while it is busy."""
+    def pull(self, path: str, content: bytes, *, force: bool = False) -> Answer:
+        """Put bytes at a store path as a pull does, again while it is busy (``force``: in spite of that)."""
         staged = f"staged-{time.monotonic_ns()}"
         (self.store.staging / staged).write_bytes(content)
         return self._until_applied(
-            lambda: Replace(store_id=STORE_ID, path=path, staged=staged, expect=self.identity(path))
+            lambda: Replace(store_id=STORE_ID, path=path, staged=staged, expect=self.identity(path), force=force)
         )
 
-    def pull_deletion(self, path: str) -> Answer:
+    def pull_deletion(self, path: str, *, force: bool = False) -> Answer:
         """Remove a store path as a pull does."""
 
         def request() -> Remove:
             expect = self.identity(path)
             assert expect is not None
-            return Remove(store_id=STORE_ID, path=path, expect=expect, trash=f"trash-{time.monotonic_ns()}")
+            trash = f"trash-{time.monotonic_ns()}"
+            return Remove(store_id=STORE_ID, path=path, expect=expect, trash=trash, force=force)
 
         return self._until_applied(request)
 

@@ -29,7 +29,7 @@ def root(mounted: Any) -> Path:
     for _ in range(2):  # What it read anew has a new atime, which it asks for once.
         listed(mounted.root)
     (mounted.root / "a.md").stat()
-    return mounted.root  # type: ignore[no-any-return]
+    return mounted.root
 
 
 def test_a_warm_open_read_and_close_makes_no_upcall(mounted: Any, root: Path) -> None:

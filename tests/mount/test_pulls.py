@@ -46,6 +46,34 @@ print(json.dumps([calls, torn]), flush=True)
 """
 
 
+STORM = """
+import os, sys
+directory, stop, me = sys.argv[1:]
+print(0, flush=True)
+turn = 0
+while not os.path.exists(stop):
+    turn += 1
+    own = f'{directory}/own-{me}-{turn % 5}.md'
+    with open(own, 'w') as file:
+        file.write(f'{me} {turn}')
+    os.rename(own, f'{directory}/own-{me}.md')
+    for name in os.listdir(directory):
+        try:
+            os.stat(f'{directory}/{name}')
+            with open(f'{directory}/{name}', 'rb') as file:
+                file.read()
+        except FileNotFoundError:
+            pass
+    os.path.exists(f'{directory}/pulled-{turn % 10}.md')
+    os.unlink(f'{directory}/own-{me}.md')
+print(0, flush=True)
+"""
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {one.name: one.read_bytes() for one in directory.iterdir()}
+
+
 def listed(directory: Path) -> list[str]:
     return sorted(one.name for one in directory.iterdir())
 
@@ -169,3 +197,28 @@ def test_pulls_that_meet_an_unmount_leave_nothing_in_the_log(mounted: Any) -> No
     assert 0 == mounted.ended()
     assert "WARNING" not in mounted.told()
     assert "Traceback" not in mounted.told()
+
+
+def test_after_a_storm_of_pulls_and_programs_the_kernel_shows_what_is_in_the_tree(
+    prepared: Callable[..., Any], program: Callable[..., Any], said: Callable[..., Any], until: Until, tmp_path: Path
+) -> None:
+    """Look-ups, listings and invalidations race in one directory: nothing deadlocks, nothing stale stays cached."""
+    mounted = prepared().start()
+    directory, stop = mounted.root / "d", tmp_path / "stop"
+    directory.mkdir()
+    programs = [program(STORM, directory, stop, number) for number in range(3)]
+    for one in programs:
+        said(one)
+
+    for number in range(1_000):
+        mounted.pull(f"/d/pulled-{number % 10}.md", version(number), force=True)
+        if number % 3 == 2:
+            mounted.pull_deletion(f"/d/pulled-{number % 10}.md", force=True)
+    stop.touch()
+
+    assert [0, 0, 0] == [said(one) for one in programs]
+    tree = mounted.store.tree / "d"
+    until(lambda: listed(directory) == listed(tree))
+    until(lambda: contents(directory) == contents(tree))
+    assert "Traceback" not in mounted.told()
+    assert "WARNING" not in mounted.told()

@@ -18,7 +18,7 @@ def listed(directory: Path) -> list[str]:
 
 @pytest.fixture
 def root(mounted_either_way: Any) -> Path:
-    return mounted_either_way.root  # type: ignore[no-any-return]
+    return mounted_either_way.root
 
 
 def test_the_root_shows_the_stores_and_takes_nothing_else(mounted_either_way: Any) -> None:

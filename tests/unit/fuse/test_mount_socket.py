@@ -57,7 +57,7 @@ def asked(path: Path, lines: bytes, count: int = 1) -> list[Answer]:
 
 
 def test_a_request_is_answered_in_a_line(serve: Serve, path: Path) -> None:
-    serve(lambda request: Answer(outcome=Outcome.BUSY, facts={"paths": list(request.paths)}))  # type: ignore[union-attr]
+    serve(lambda request: Answer(outcome=Outcome.BUSY, facts={"paths": list(request.paths)}))
 
     answers = asked(path, encode_request(Changed(store_id="memstore_1", paths=("/a",))))
 

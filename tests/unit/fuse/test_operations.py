@@ -62,7 +62,7 @@ class Recorder:
 
 def made(open_upcalls: OpenUpcalls = OpenUpcalls.AUTO, minor: int = 45) -> tuple[Operations, Recorder]:
     recorder = Recorder()
-    operations = Operations(recorder, open_upcalls)  # type: ignore[arg-type]  # a double
+    operations = Operations(recorder, open_upcalls)  # a double
     operations.init(None, SimpleNamespace(contents=SimpleNamespace(proto_minor=minor)))
     return operations, recorder
 
