@@ -189,10 +189,11 @@ class RemoteObserver:
         return news | self._take(((one.path, described(one)) for one in memories), asked_at)
 
     def _take(self, found: Iterable[tuple[str, RemoteMemory]], asked_at: int) -> News:
+        # Judged before any is taken in: where memories changed places, the first would make the second look stale.
+        fresh = [one for one in found if not self._view.is_stale(asked_at, one[1].memory_id, one[0])]
         news: News = set()
-        for wire_path, memory in found:
-            if not self._view.is_stale(asked_at, memory.memory_id, wire_path):
-                news |= self.take(wire_path, memory)
+        for wire_path, memory in fresh:
+            news |= self.take(wire_path, memory)
         return news
 
     def take(self, wire_path: str, memory: RemoteMemory) -> News:
