@@ -53,7 +53,7 @@ class Contents:
         if node.successor is not None:
             self._write_superseded(store, node, content, offset, flags)
         elif flags & os.O_APPEND:
-            self._append(store, node, content)
+            self._append(store, node, content, offset)
         else:
             descriptor = self._descriptors.of(node)
             self._check(node, content, offset + len(content))
@@ -107,24 +107,24 @@ class Contents:
         store.writes.changed(node.inode, self._mounted.clock_ns())
         os.ftruncate(descriptor, size)
 
-    def _append(self, store: ServedStore, node: Node, content: bytes) -> None:
+    def _append(self, store: ServedStore, node: Node, content: bytes, believed: int) -> None:
+        """Write at the end; where the kernel believes the end to be elsewhere, have it look again."""
         descriptor = self._descriptors.of(node)
         before = identity_of(os.fstat(descriptor))
         self._check(node, content, before.size + len(content))
         store.writes.appending(before)
         write_all(descriptor, content, before.size)
+        if before.size != believed and node.lookups:
+            self._mounted.tell(InvalidateInode(node.nodeid))
 
     def _write_superseded(self, store: ServedStore, node: Node, content: bytes, offset: int, flags: int) -> None:
         """Append to the file that a pull put in this one's place; keep any other bytes, and refuse them."""
         if not flags & os.O_APPEND:
             self._keep_late(store, node, content, offset)
             raise _stale()
-        current = node.current()
-        self._append(store, current, content)
+        self._append(store, node.current(), content, believed=-1)
         # The writer's own node shows it too, where the kernel believes that it is.
         write_all(self._descriptors.of(node), content, offset)
-        if current.lookups:
-            self._mounted.tell(InvalidateInode(current.nodeid))
 
     def _keep_late(self, store: ServedStore, node: Node, content: bytes, offset: int) -> None:
         """Keep the displaced file in trash with what is still written to it."""

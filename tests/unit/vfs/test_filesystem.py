@@ -1,0 +1,413 @@
+"""FileSystem: nodes, what the kernel is told, and stores that come and go."""
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from memfs.core.errors import AlreadyHeld, StoreFull, StoreReadOnly
+from memfs.core.limits import Limits
+from memfs.core.tree_requests import Answer, Identity, Move, Outcome, Ping, Refresh, Reload, Remove, Replace
+from memfs.tree.atomic import stage
+from memfs.tree.local import identity_of
+from memfs.tree.owner import OwnerLock
+from memfs.vfs.filesystem import FileSystem
+from memfs.vfs.values import ROOT, InvalidateEntry, InvalidateInode, SetAttributes
+
+NOTES = "memstore_notes"
+
+
+def notes_of(served: FileSystem) -> int:
+    return served.lookup(ROOT, b"notes").nodeid
+
+
+def created(served: FileSystem, parent: int, name: bytes, content: bytes = b"") -> int:
+    node = served.create(parent, name, 0o644, os.O_WRONLY | os.O_CREAT)[0].nodeid
+    if content:
+        served.write(node, content, 0, os.O_WRONLY)
+    return node
+
+
+def observed(case: Any, path: str) -> Identity:
+    return identity_of((case.tree("notes") / path).stat())
+
+
+def replace(case: Any, served: FileSystem, path: str, content: bytes, expect: Identity | None) -> Answer:
+    stage(case.layout.store(NOTES).staging, "s1", content)
+    return served.apply(Replace(store_id=NOTES, path=path, staged="s1", expect=expect))
+
+
+# ------------------------------------------------------------------------------------------------------------ nodes
+
+
+def test_a_node_lives_as_long_as_the_kernel_knows_it(case: Any) -> None:
+    served = case.serve()
+    notes = notes_of(served)
+    node = created(served, notes, b"a.md", b"text")
+    assert served.lookup(notes, b"a.md").nodeid == node
+
+    served.forget(node, 1)
+    assert served.read(node, 10, 0) == b"text"
+    served.forget(node, 1)
+
+    with pytest.raises(OSError, match="Stale") as refused:
+        served.getattr(node)
+    assert refused.value.errno == errno.ESTALE
+    assert served.lookup(notes, b"a.md").nodeid != node
+
+
+def test_a_name_that_comes_again_has_another_node(case: Any) -> None:
+    served = case.serve()
+    notes = notes_of(served)
+    first = created(served, notes, b"a.md")
+    served.unlink(notes, b"a.md")
+
+    assert created(served, notes, b"a.md") > first
+
+
+def test_a_directory_keeps_its_node_while_a_node_is_below(case: Any) -> None:
+    served = case.serve()
+    notes = notes_of(served)
+    directory = served.mkdir(notes, b"d", 0o755).nodeid
+    node = created(served, directory, b"a.md", b"text")
+
+    served.forget(directory, 1)
+
+    assert served.read(node, 10, 0) == b"text"
+    assert served.lookup(notes, b"d").nodeid == directory
+    served.forget(directory, 1)
+    served.forget(node, 1)
+    with pytest.raises(OSError, match="Stale"):
+        served.getattr(directory)
+
+
+def test_what_is_forgotten_leaves_no_descriptor(case: Any, open_descriptors: Callable[[], int]) -> None:
+    served = case.serve()
+    notes = notes_of(served)
+    before = open_descriptors()
+    nodes = [created(served, notes, b"%d" % number) for number in range(400)]
+    for number in range(0, 400, 2):
+        served.unlink(notes, b"%d" % number)
+    assert (
+        served.apply(Remove(store_id=NOTES, path="/1", expect=observed(case, "1"), trash="t", force=True)).error == ""
+    )
+    case.now_ns += 10**10
+    assert replace(case, served, "/3", b"new", observed(case, "3")).outcome is Outcome.APPLIED
+
+    for node in nodes:
+        served.forget(node, 1)
+
+    assert open_descriptors() == before
+
+
+def test_descriptors_of_what_is_open_no_more_are_few(case: Any, open_descriptors: Callable[[], int]) -> None:
+    served = case.serve()
+    notes = notes_of(served)
+    before = open_descriptors()
+
+    for number in range(1000):
+        created(served, notes, b"%d" % number, b"text")
+
+    assert open_descriptors() - before <= 256
+
+
+def test_a_directory_deeper_than_the_kept_descriptors_is_reached(case: Any) -> None:
+    served = case.serve()
+    node = notes_of(served)
+    node = served.mkdir(node, b".git", 0o755).nodeid
+    for _ in range(199):
+        node = served.mkdir(node, b"d", 0o755).nodeid
+    for number in range(300):
+        created(served, notes_of(served), b"%d" % number)
+
+    assert [entry.name for entry in served.readdir(node, 0)] == [b".", b".."]
+    with pytest.raises(OSError, match="too long"):
+        served.mkdir(node, b"d", 0o755)
+
+
+def test_create_finds_what_came_while_the_kernel_thought_the_name_free(case: Any) -> None:
+    served = case.serve()
+    notes = notes_of(served)
+    replace(case, served, "/a.md", b"pulled", None)
+
+    opened, handle = served.create(notes, b"a.md", 0o644, os.O_WRONLY | os.O_CREAT)
+    with pytest.raises(FileExistsError):
+        served.create(notes, b"a.md", 0o644, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+
+    assert (opened.size, handle > 0) == (6, True)
+    emptied, _ = served.create(notes, b"a.md", 0o644, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    assert (opened.nodeid, 0) == (emptied.nodeid, emptied.size)
+
+
+def test_opening_asks_for_writing_only_where_it_may_be(case: Any) -> None:
+    (case.tree("notes") / "a.md").write_text("text")
+    served = case.serve()
+    node = served.lookup(notes_of(served), b"a.md").nodeid
+    handle = served.open(node, os.O_RDWR)
+    assert served.read(node, 10, 0, handle) == b"text"
+    served.flush(node, handle)
+    served.release(node, handle)
+
+    case.attach("notes", "other", read_only=True)
+    served.apply(Reload())
+
+    assert served.open(node, os.O_RDONLY) > 0
+    with pytest.raises(StoreReadOnly):
+        served.open(node, os.O_WRONLY)
+
+
+def test_a_superseded_node_cannot_be_opened_anew(case: Any) -> None:
+    served = case.serve()
+    node = created(served, notes_of(served), b"a.md", b"old")
+    case.now_ns += 10**10
+    assert replace(case, served, "/a.md", b"new", observed(case, "a.md")).outcome is Outcome.APPLIED
+
+    with pytest.raises(OSError, match="Stale"):
+        served.open(node, os.O_RDONLY)
+
+
+def test_the_umask_of_the_mount_takes_bits_from_what_is_new(case: Any) -> None:
+    served = case.serve()
+    notes = notes_of(served)
+    replace(case, served, "/d/a.md", b"pulled", None)
+    made = served.create(notes, b"b.md", 0o666, os.O_CREAT)[0]
+    directory = served.lookup(notes, b"d")
+
+    assert served.lookup(directory.nodeid, b"a.md").mode == stat.S_IFREG | 0o640
+    assert (directory.mode, made.mode) == (stat.S_IFDIR | 0o750, stat.S_IFREG | 0o640)
+    assert served.getattr(ROOT).mode == stat.S_IFDIR | 0o550
+    assert (made.uid, made.gid) == (1, 2)
+
+
+# --------------------------------------------------------------------------------------------- what the kernel is told
+
+
+def test_nothing_is_told_of_what_the_kernel_did_itself(case: Any) -> None:
+    served = case.serve()
+    notes = notes_of(served)
+    node = created(served, notes, b"a.md", b"text")
+    served.rename(notes, b"a.md", notes, b"b.md")
+    served.setattr(node, SetAttributes(size=0))
+    served.unlink(notes, b"b.md")
+
+    assert case.told == []
+
+
+def test_a_replaced_file_is_told_by_its_name_and_directory(case: Any) -> None:
+    served = case.serve()
+    notes = notes_of(served)
+    created(served, notes, b"a.md", b"old")
+    case.now_ns += 10**10
+
+    replace(case, served, "/a.md", b"new", observed(case, "a.md"))
+
+    assert [InvalidateEntry(notes, b"a.md"), InvalidateInode(notes)] == case.told
+
+
+def test_the_first_name_that_the_kernel_may_know_is_told(case: Any) -> None:
+    served = case.serve()
+    notes = notes_of(served)
+
+    replace(case, served, "/a/b/c.md", b"new", None)
+
+    assert [InvalidateEntry(notes, b"a"), InvalidateInode(notes)] == case.told
+
+
+def test_nothing_is_told_below_what_the_kernel_does_not_know(case: Any) -> None:
+    served = case.serve()
+
+    replace(case, served, "/a.md", b"new", None)
+
+    assert case.told == []
+
+
+def test_both_names_of_a_move_and_pruned_directories_are_told(case: Any) -> None:
+    served = case.serve()
+    notes = notes_of(served)
+    directory = served.mkdir(notes, b"d", 0o755).nodeid
+    created(served, directory, b"a.md", b"text")
+
+    answer = served.apply(
+        Move(store_id=NOTES, path="/d/a.md", target="/e/b.md", expect=observed(case, "d/a.md"), prune=("/d",))
+    )
+
+    assert answer.outcome is Outcome.APPLIED
+    entries = [one for one in case.told if isinstance(one, InvalidateEntry)]
+    expected = [InvalidateEntry(directory, b"a.md"), InvalidateEntry(notes, b"e"), InvalidateEntry(notes, b"d")]
+    assert entries == expected
+
+
+def test_an_append_through_a_superseded_node_is_told_of_the_current_one(case: Any) -> None:
+    served = case.serve()
+    notes = notes_of(served)
+    old = created(served, notes, b"log", b"one\n")
+    case.now_ns += 10**10
+    replace(case, served, "/log", b"ONE\n", observed(case, "log"))
+    current = served.lookup(notes, b"log").nodeid
+    case.told.clear()
+
+    served.write(old, b"two\n", 4, os.O_WRONLY | os.O_APPEND)
+
+    assert [InvalidateInode(current)] == case.told
+    assert served.read(current, 100, 0) == b"ONE\ntwo\n"
+    assert served.read(old, 100, 0) == b"one\ntwo\n"
+
+
+# ---------------------------------------------------------------------------------------------- stores come and go
+
+
+def test_a_tree_has_one_owner(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memfs.vfs.store.LOCK_TIMEOUT_S", 0.05)
+    with OwnerLock(case.layout.store("memstore_other").owner_lock), pytest.raises(AlreadyHeld, match="memstore_other"):
+        case.serve()
+
+    with OwnerLock(case.layout.store(NOTES).owner_lock):
+        pass
+    served = case.serve()
+    with pytest.raises(AlreadyHeld):
+        OwnerLock(case.layout.store(NOTES).owner_lock).acquire()
+    served.close()
+    with OwnerLock(case.layout.store(NOTES).owner_lock):
+        pass
+
+
+def test_a_store_that_is_attached_appears(case: Any) -> None:
+    served = case.serve()
+    case.attach("notes", "other", "third")
+
+    assert Answer() == served.apply(Reload())
+
+    names = [entry.name for entry in served.readdir(ROOT, 0)]
+    assert names == [b".", b"..", b"notes", b"other", b"third"]
+    assert [InvalidateInode(ROOT)] == case.told
+    assert served.lookup(ROOT, b"third").mode & stat.S_IFDIR
+
+
+def test_a_store_that_is_detached_goes_and_its_files_stay(case: Any) -> None:
+    served = case.serve()
+    node = created(served, notes_of(served), b"a.md", b"text")
+    case.attach("other")
+
+    assert Answer() == served.apply(Reload())
+
+    assert [InvalidateEntry(ROOT, b"notes"), InvalidateInode(ROOT)] == case.told
+    with pytest.raises(FileNotFoundError):
+        served.lookup(ROOT, b"notes")
+    with pytest.raises(OSError, match="Stale"):
+        served.read(node, 10, 0)
+    with pytest.raises(OSError, match="Stale"):
+        served.write(node, b"x", 0, os.O_WRONLY)
+    served.forget(node, 1)
+    assert (case.tree("notes") / "a.md").read_text() == "text"
+    with OwnerLock(case.layout.store(NOTES).owner_lock):
+        pass
+    assert [one.attachment.slug for one in served.stores] == ["other"]
+
+
+def test_a_store_may_change_its_access_and_its_name(case: Any) -> None:
+    served = case.serve()
+    notes = notes_of(served)
+    node = created(served, notes, b"a.md", b"text")
+    case.attach("renamed=notes", "notes=other", read_only=True)
+
+    served.apply(Reload())
+
+    assert served.lookup(ROOT, b"renamed").nodeid == notes
+    assert served.lookup(ROOT, b"notes").nodeid != notes
+    assert not served.getattr(node).mode & 0o222
+    with pytest.raises(StoreReadOnly):
+        served.write(node, b"x", 0, os.O_WRONLY)
+    assert {InvalidateInode(ROOT), InvalidateEntry(ROOT, b"other"), InvalidateInode(node)} <= set(case.told)
+    assert InvalidateEntry(ROOT, b"notes") not in case.told
+
+
+def test_a_store_that_cannot_be_taken_leaves_all_as_it_was(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memfs.vfs.store.LOCK_TIMEOUT_S", 0.05)
+    served = case.serve()
+    case.attach("notes", "third")
+
+    with OwnerLock(case.layout.store("memstore_third").owner_lock):
+        answer = served.apply(Reload())
+
+    assert (answer.errno, "memstore_third" in answer.error) == (errno.EBUSY, True)
+    assert [one.attachment.slug for one in served.stores] == ["notes", "other"]
+
+
+def test_refresh_shows_what_was_changed_behind_the_mount(case: Any) -> None:
+    served = case.serve()
+    notes = notes_of(served)
+    directory = served.mkdir(notes, b"d", 0o755).nodeid
+    old = created(served, notes, b"a.md", b"old")
+    (case.tree("notes") / "a.md").unlink()
+    (case.tree("notes") / "a.md").write_text("changed behind")
+    (case.tree("notes") / "new.md").write_text("new")
+
+    assert Answer() == served.apply(Refresh())
+
+    told = set(case.told)
+    assert {InvalidateEntry(notes, name) for name in (b"a.md", b"new.md", b"d")} <= told
+    assert {InvalidateInode(notes), InvalidateInode(directory), InvalidateInode(old)} <= told
+    assert not any(isinstance(one, InvalidateEntry) and one.parent == ROOT for one in told)
+    found = served.lookup(notes, b"a.md")
+    assert served.read(found.nodeid, 100, 0) == b"changed behind"
+    assert served.statfs(notes).files_free == 10_000 - 2
+
+
+def test_memories_are_counted_at_the_start_local_only_names_are_not(case: Any) -> None:
+    tree = case.tree("notes")
+    for name in ("a.md", "b~", ".git/config", "d/e/f.md", "__pycache__/x.pyc", "d/__pycache__/y.pyc"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text("")
+    (tree / "link").symlink_to("a.md")
+
+    served = case.serve(Limits(memories=3))
+    notes = notes_of(served)
+
+    assert (served.statfs(notes).files, served.statfs(notes).files_free) == (3, 1)
+    created(served, notes, b"last.md")
+    with pytest.raises(StoreFull):
+        created(served, notes, b"more.md")
+
+
+def test_a_renamed_directory_may_not_overfill_its_store(case: Any) -> None:
+    for name in ("a~", "b~"):
+        (case.tree("notes") / "d").mkdir(exist_ok=True)
+        (case.tree("notes") / "d" / name).write_text("text")
+    (case.tree("notes") / "d~").mkdir()
+    (case.tree("notes") / "d~/c.md").write_text("")
+    (case.tree("notes") / "d~/e.md").write_text("")
+    served = case.serve(Limits(memories=1))
+    notes = notes_of(served)
+
+    with pytest.raises(StoreFull):
+        served.rename(notes, b"d~", notes, b"x")
+    served.rename(notes, b"d", notes, b"y")
+
+    assert served.statfs(notes).files_free == 1
+
+
+def test_a_ping_names_the_stores(case: Any) -> None:
+    facts = case.serve().apply(Ping()).facts
+
+    assert {"pid": os.getpid(), "stores": ["memstore_notes", "memstore_other"]} == facts
+
+
+def test_links_are_refused_where_files_may_be_made_and_elsewhere_too(case: Any) -> None:
+    served = case.serve()
+
+    with pytest.raises(PermissionError):
+        served.refuse_special(notes_of(served))
+    with pytest.raises(StoreReadOnly):
+        served.refuse_special(ROOT)
+
+
+def test_a_mount_of_nothing_is_an_empty_directory(case: Any) -> None:
+    case.attach()
+
+    served = case.serve()
+
+    assert [entry.name for entry in served.readdir(ROOT, 0)] == [b".", b".."]
+    assert served.statfs(ROOT).files == 0
