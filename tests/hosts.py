@@ -33,12 +33,12 @@ class Host:
         self.store = layout.store(attachment.store_id)
         self.open()
 
-    def open(self) -> None:
-        """Start a worker; after `crash` or `close`, on what the last one left."""
+    def open(self, names: Names | None = None) -> None:
+        """Start a worker; after `close`, on what the last one left."""
         self.owner = MountOwner(self.layout)
         self.replica = Replica(
             self.attachment, self.store, self.remote, self.owner, self.owner.tell,
-            names=Names(), limits=self.limits, clock=self.clock,
+            names=names or Names(), limits=self.limits, clock=self.clock,
         )  # fmt: skip
         gate = Gate(self.clock.monotonic, lambda: 0.5)
         self.runner = Runner(self.replica, gate, poll_s=2.0, sleep=self.clock.sleep)

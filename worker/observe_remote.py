@@ -174,7 +174,6 @@ class RemoteObserver:
             except NotFound:
                 return memory_id
 
-        news: News = set()
         found = await _in_parallel([one(memory_id) for memory_id in memory_ids], IN_PARALLEL)
         memories = [answer for answer in found if isinstance(answer, Memory)]
         gone = [answer for answer in found if isinstance(answer, str)]
@@ -182,16 +181,15 @@ class RemoteObserver:
             # Asked after the 404s: a store that is gone answers 404 for every memory, and deletes none.
             await self._remote.retrieve_store(self._store_id)
         await asyncio.to_thread(self._keep, memories)
-        for memory_id in gone:
-            if not self._view.is_stale(asked_at, memory_id):
-                self.refusals.pop(memory_id, None)
-                news |= self._view.drop(memory_id)
-        return news | self._take(((one.path, described(one)) for one in memories), asked_at)
+        return self._take(((one.path, described(one)) for one in memories), asked_at, gone)
 
-    def _take(self, found: Iterable[tuple[str, RemoteMemory]], asked_at: int) -> News:
+    def _take(self, found: Iterable[tuple[str, RemoteMemory]], asked_at: int, gone: Iterable[str] = ()) -> News:
         # Judged before any is taken in: where memories changed places, the first would make the second look stale.
         fresh = [one for one in found if not self._view.is_stale(asked_at, one[1].memory_id, one[0])]
         news: News = set()
+        for memory_id in [one for one in gone if not self._view.is_stale(asked_at, one)]:
+            self.refusals.pop(memory_id, None)
+            news |= self._view.drop(memory_id)
         for wire_path, memory in fresh:
             news |= self.take(wire_path, memory)
         return news

@@ -45,8 +45,11 @@ def make_host(tmp_path: Path, far: Far, clock: FakeClock) -> Iterator[MakeHost]:
         archived: bool = False,
         remote: Remote | None = None,
         limits: Limits | None = None,
+        store_id: str = "",
     ) -> Host:
-        attachment = Attachment(store_id=far.store_id, name="Notes", slug="notes", access=access, archived=archived)
+        attachment = Attachment(
+            store_id=store_id or far.store_id, name="Notes", slug="notes", access=access, archived=archived
+        )
         host = Host(Layout(tmp_path / name), attachment, remote or far.remote, clock, limits or Limits())
         hosts.append(host)
         return host

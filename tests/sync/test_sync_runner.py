@@ -1,0 +1,224 @@
+"""Turns of a runner: what it asks of the remote when, and what it does when the remote is away."""
+
+import asyncio
+
+import pytest
+from fakes import FakeClock, Fault, FlakyRemote, MemoryRemote
+from hosts import Far, Host, MakeHost
+
+from memfs.core.errors import AuthenticationFailed, MemfsError, PermissionRefused, RateLimited, RemoteUnavailable
+from memfs.state.summary import summaries
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def flaky(remote: MemoryRemote) -> FlakyRemote:
+    return FlakyRemote(remote)
+
+
+@pytest.fixture
+def host(make_host: MakeHost, flaky: FlakyRemote) -> Host:
+    return make_host(remote=flaky)
+
+
+async def turns(host: Host, count: int = 3) -> None:
+    """Let the runner take turns, with a listing that it began ended before the next."""
+    for _ in range(count):
+        await host.runner._guarded_turn()
+        if host.runner._listing is not None:
+            await asyncio.wait([host.runner._listing])
+
+
+async def test_a_first_download_fetches_nothing_twice(host: Host, far: Far, flaky: FlakyRemote) -> None:
+    for number in range(45):
+        await far.write(f"d{number % 3}/{number}.md", f"{number}\n")
+
+    await turns(host)
+
+    assert 45 == len(host.tree())
+    assert 0 == flaky.calls["retrieve_memory"]
+    assert 4 == flaky.calls["list_memories"]
+
+
+async def test_an_idle_poll_is_one_request(host: Host, far: Far, flaky: FlakyRemote, clock: FakeClock) -> None:
+    for number in range(150):
+        await far.write(f"{number}.md", f"{number}\n")
+        clock.advance(0.01)
+    await turns(host)
+    clock.advance(2.0)
+    await turns(host, 1)  # whatever came while the listing ran
+
+    for _ in range(3):
+        flaky.calls.clear()
+        clock.advance(61.0)
+        await turns(host, 1)
+    flaky.calls.clear()
+    clock.advance(2.0)
+    await turns(host, 1)
+
+    assert {"list_versions": 1} == dict(flaky.calls)
+
+
+async def test_a_remote_edit_costs_one_request_more(host: Host, far: Far, flaky: FlakyRemote, clock: FakeClock) -> None:
+    await far.write("note.md", "one\n")
+    await turns(host)
+    await far.write("note.md", "two\n")
+    clock.advance(2.0)
+    flaky.calls.clear()
+    await turns(host, 1)
+
+    assert {"note.md": "two\n"} == host.tree()
+    assert {"list_versions": 1, "retrieve_memory": 1} == dict(flaky.calls)
+
+
+async def test_what_the_worker_wrote_itself_is_not_fetched(host: Host, flaky: FlakyRemote, clock: FakeClock) -> None:
+    await turns(host)
+    for content in ("one\n", "two\n"):
+        host.write("note.md", content)
+        host.runner.want_scan(at_once=True)
+        await turns(host, 1)
+    clock.advance(2.0)
+    flaky.calls.clear()
+    await turns(host, 1)
+
+    assert {"list_versions": 1} == dict(flaky.calls)
+
+
+async def test_the_feed_brings_every_kind_of_change(host: Host, far: Far, clock: FakeClock) -> None:
+    for name in ("edited.md", "moved.md", "deleted.md", "replaced.md"):
+        await far.write(name, "before\n")
+    await turns(host)
+
+    await far.write("edited.md", "after\n")
+    await far.move("moved.md", "d/moved.md")
+    await far.remove("deleted.md")
+    await far.remove("replaced.md")
+    await far.write("replaced.md", "after\n")
+    await far.write("made.md", "after\n")
+    await far.write("gone-again.md", "never seen\n")
+    await far.remove("gone-again.md")
+    clock.advance(2.0)
+    await turns(host, 1)
+
+    expected = {"edited.md": "after\n", "d/moved.md": "before\n", "replaced.md": "after\n", "made.md": "after\n"}
+    assert expected == host.tree() == await far.contents()
+
+
+async def test_a_listing_finds_what_the_feed_did_not_tell(
+    host: Host, far: Far, flaky: FlakyRemote, clock: FakeClock
+) -> None:
+    await far.write("edited.md", "before\n")
+    await far.write("deleted.md", "before\n")
+    await turns(host)
+    await far.write("edited.md", "after\n")
+    await far.remove("deleted.md")
+    host.runner._poll_due = clock.monotonic() + 1e9
+
+    clock.advance(301.0)
+    flaky.calls.clear()
+    await turns(host)
+
+    assert {"edited.md": "after\n"} == host.tree()
+    assert 1 == flaky.calls["list_memories"]
+
+
+async def test_a_settled_edit_goes_out_and_an_unsettled_one_waits(host: Host, far: Far, clock: FakeClock) -> None:
+    await turns(host)
+    host.write("note.md", "text\n")
+    host.runner.changed(b"note.md")
+
+    await turns(host, 1)
+    assert {} == await far.contents()
+    clock.advance(0.3)
+    await turns(host, 1)
+
+    assert {"note.md": "text\n"} == await far.contents()
+
+
+@pytest.mark.expect_log("does not sync for now")
+async def test_local_edits_are_pending_while_the_remote_is_away_and_go_out_afterwards(
+    host: Host, far: Far, flaky: FlakyRemote, clock: FakeClock
+) -> None:
+    await turns(host)
+    away = RemoteUnavailable("nobody answers")
+    flaky.faults = [Fault(call, away, times=1000) for call in ("create_memory", "list_versions", "list_memories")]
+    host.write("note.md", "text\n")
+    host.runner.want_scan(at_once=True)
+    clock.advance(2.0)
+    await turns(host)
+
+    (summary,) = summaries(host.layout)
+    assert ("/note.md",) == summary.pending_paths
+    assert ("remote_unavailable", "nobody answers") == summary.sync_error
+
+    flaky.faults = []
+    clock.advance(30.0)
+    await turns(host)
+
+    (summary,) = summaries(host.layout)
+    assert {"note.md": "text\n"} == await far.contents()
+    assert () == summary.pending_paths
+    assert summary.sync_error is None
+
+
+@pytest.mark.expect_log("does not sync for now")
+async def test_the_remote_is_left_alone_for_as_long_as_it_asks(
+    host: Host, flaky: FlakyRemote, clock: FakeClock
+) -> None:
+    await turns(host)
+    flaky.faults = [Fault("list_versions", RateLimited("slow down", retry_after_s=20.0))]
+    clock.advance(2.0)
+    await turns(host, 1)
+    flaky.calls.clear()
+    clock.advance(19.0)
+    await turns(host)
+
+    assert {} == dict(flaky.calls)
+
+
+@pytest.mark.expect_log("does not sync for now")
+@pytest.mark.parametrize("error", [AuthenticationFailed("not known"), PermissionRefused("not allowed")])
+async def test_a_refused_credential_stops_the_store_and_is_said(
+    error: MemfsError, host: Host, far: Far, flaky: FlakyRemote, clock: FakeClock
+) -> None:
+    flaky.faults = [Fault("list_memories", error)]
+    host.write("note.md", "text\n")
+    await turns(host)
+
+    (summary,) = summaries(host.layout)
+    assert (error.code, str(error)) == summary.sync_error
+    assert ("/note.md",) == summary.pending_paths
+    assert host.runner.has_synced.is_set()
+
+    flaky.calls.clear()
+    clock.advance(60.0)
+    await turns(host)
+    assert {} == dict(flaky.calls)
+
+    host.runner.want_everything()
+    await turns(host)
+    assert {"note.md": "text\n"} == await far.contents()
+
+
+async def test_a_drain_sends_what_is_owed(host: Host, far: Far) -> None:
+    await turns(host)
+    host.write("note.md", "text\n")
+
+    await host.runner.drain(20.0)
+
+    assert {"note.md": "text\n"} == await far.contents()
+    assert [] == host.runner.unsynced()
+
+
+@pytest.mark.expect_log("does not sync for now")
+async def test_a_drain_gives_up_in_time_and_names_the_rest(host: Host, flaky: FlakyRemote, clock: FakeClock) -> None:
+    await turns(host)
+    flaky.faults = [Fault("create_memory", RemoteUnavailable("nobody answers"), times=1000)]
+    host.write("note.md", "text\n")
+    began = clock.monotonic()
+
+    await host.runner.drain(20.0)
+
+    assert ["/note.md"] == host.runner.unsynced()
+    assert 20.0 >= clock.monotonic() - began
