@@ -46,6 +46,10 @@ class Kernel(Files):
         replaced = self._step_if_any(new_parent, new_name)
         if replaced == node:
             return
+        if os.fsencode(new).startswith(os.fsencode(old) + b"/"):
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        if os.fsencode(old).startswith(os.fsencode(new) + b"/"):
+            raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY))
         with answered():
             self.filesystem.rename(parent, name, new_parent, new_name)
         self._stale(parent, new_parent, node, replaced)
@@ -193,7 +197,9 @@ class Kernel(Files):
 
     def _parent(self, path: str | bytes) -> tuple[int, bytes]:
         above, _, name = os.fsencode(path).rpartition(b"/")
-        return self._walk(above), name
+        node = self._walk(above)
+        self._check_directory(node)
+        return node, name
 
     def _walk(self, path: str | bytes) -> int:
         self._settle()
@@ -209,8 +215,7 @@ class Kernel(Files):
         return node
 
     def _step_if_any(self, parent: int, name: bytes) -> int:
-        if not stat.S_ISDIR(self.stat_node(parent).mode):
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        self._check_directory(parent)
         if (parent, name) in self._names:
             return self._names[parent, name]
         try:
@@ -220,6 +225,10 @@ class Kernel(Files):
             if parent != ROOT:
                 self._names[parent, name] = ABSENT
             return ABSENT
+
+    def _check_directory(self, node: int) -> None:
+        if not stat.S_ISDIR(self.stat_node(node).mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
 
     def _met(self, parent: int, name: bytes, attributes: Attributes) -> int:
         node = attributes.nodeid
