@@ -43,6 +43,14 @@ class FileSystem:
 
     It takes ``owner.lock`` of each store for its life.
 
+    Args:
+        layout: The state directory; which stores it attaches is read here and at each `Reload`.
+        limits: What a store and a memory may hold.
+        names: Which names are never synced.
+        ownership: Who owns everything, and the bits that new entries go without.
+        clock_ns: A clock that never goes back; it measures how long ago a file was written.
+        invalidate: Called with what the kernel must forget, under the lock: it only notes it, and never calls back.
+
     Raises:
         AlreadyHeld: Another process owns a tree, still after 5 s.
         OSError: A store's directories cannot be opened.

@@ -5,6 +5,7 @@ import os
 import random
 import stat
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ class Twins:
         ]
         choice = self.random.randrange(len(calls) + 4)
         if choice < len(calls):
-            return tuple(outcome(lambda side=side: calls[choice](*side)) for side in self.sides)  # type: ignore[return-value]
+            return self.both(calls[choice])
         if choice == len(calls) or not self.open:
             return self.open_both(one)
         pair = self.random.choice(self.open)
@@ -59,8 +60,12 @@ class Twins:
         self.open.remove(pair)
         return outcome(pair[0].close), outcome(pair[1].close)
 
+    def both(self, call: Callable[[Files, str], object]) -> tuple[Any, Any]:
+        ours, native = self.sides
+        return outcome(partial(call, *ours)), outcome(partial(call, *native))
+
     def open_both(self, path: str) -> tuple[Any, Any]:
-        ours, native = (outcome(lambda side=side: side[0].open(f"{side[1]}/{path}", os.O_RDWR)) for side in self.sides)
+        ours, native = self.both(lambda files, home: files.open(f"{home}/{path}", os.O_RDWR))
         if isinstance(ours, OpenFile) and isinstance(native, OpenFile):
             self.open.append((ours, native))
             return "opened", "opened"
@@ -80,7 +85,7 @@ def outcome(call: Callable[[], object]) -> object:
 def kind_and_size(files: Files, path: str) -> tuple[int, int, int]:
     found = files.stat(path)
     is_file = stat.S_ISREG(found.mode)
-    return found.mode, found.size if is_file else 0, found.nlink if is_file else 0
+    return stat.S_IFMT(found.mode), found.size if is_file else 0, found.nlink if is_file else 0
 
 
 def whole(files: Files, home: str, below: str) -> dict[str, bytes]:
