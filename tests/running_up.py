@@ -34,8 +34,10 @@ class Up:
         found = {}
         for pid in children_of(self.process.pid):
             words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-            name = "worker" if b"worker" in words else os.fsdecode(words[words.index(b"memfs.cli") + 1])
-            found[name] = pid
+            if b"worker" in words:
+                found["worker"] = pid
+            elif b"memfs.cli" in words:  # Between fork and exec a child has its parent's words.
+                found[os.fsdecode(words[words.index(b"memfs.cli") + 1])] = pid
         return found
 
     def stop(self, number: signal.Signals = signal.SIGINT) -> int:
@@ -53,7 +55,7 @@ def running_up(memfs: Memfs, home: Path, *words: str | Path) -> Iterator[Up]:
     """Run `memfs up` until it says that it serves; whatever happens, nothing of it is left."""
     mount, state, log = home / "mount", home / "state", home / "up.log"
     mount.mkdir(exist_ok=True, parents=True)
-    with log.open("ab") as output:
+    with log.open("wb") as output:
         process = subprocess.Popen(
             [MEMFS, "up", "--mount", mount, "--state", state, *words],
             env=dict(memfs.environ),

@@ -175,7 +175,8 @@ SHOWCASE: tuple[Step, ...] = (
     ),
     Step(
         title="What is synced and what is not",
-        commands=("memfs status --state state-a",),
+        commands=("until memfs status --state state-a --json | grep -q '\"pending\": \\[\\]'; do sleep 0.1; done",),
+        then=("memfs status --state state-a",),
         expect=("team-notes", "handbook", "read_only"),
     ),
 )

@@ -57,6 +57,8 @@ def up(  # noqa: PLR0917  (one parameter per option of the command)
 
     Ctrl-C unmounts, pushes what is left and tells what is not yet synced.
     """
+    from memfs.fuse.mounting import check
+
     settings = load(config)
     embedded = serve or settings.server.embedded
     if embedded and base_url:
@@ -73,6 +75,7 @@ def up(  # noqa: PLR0917  (one parameter per option of the command)
         settings=settings,
     )
     check_wanted(plan.wanted)
+    check(plan.mount_point, state=plan.state, allow_other=settings.mount.allow_other)
     supervisor = Supervisor(_say, random.random)
     with tempfile.TemporaryDirectory(prefix="memfs-up-") as directory:
         raise typer.Exit(_run(plan, supervisor, Path(directory), base_url, api_key_file))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from memfs.fuse.operations import Operations
     from memfs.fuse.session import Session
 
-__all__ = ["MountOptions", "OpenUpcalls", "run", "unmount"]
+__all__ = ["MountOptions", "OpenUpcalls", "check", "run", "unmount"]
 
 log = logging.getLogger(__name__)
 
@@ -89,6 +89,20 @@ def run(
         on_ready()
         _serve(session, signals, point)
     return 0
+
+
+def check(mount_point: Path, *, state: Path, allow_other: bool) -> None:
+    """Refuse at once what `run` would refuse, for who has more to start than the mount.
+
+    Raises:
+        MountRefused: Its subclasses say what is in the way.
+    """
+    import memfs.fuse.operations  # noqa: F401, PLC0415  (raises LibfuseMissing)
+
+    checks.check_host(allow_other=allow_other)
+    point = checks.locate(mount_point)
+    checks.check_state(state, point)
+    checks.check_mount_point(point)
 
 
 def _answering(served: FileSystem, point: Path, operations: "Operations") -> Callable[[Request], Answer]:
