@@ -114,6 +114,7 @@ class Runner:
         await self._scan()
         while True:
             try:
+                await self._complete()
                 await self.settle(until - self._clock())
             except OF_THE_STORE as error:
                 self.failed(error)
@@ -122,6 +123,12 @@ class Runner:
                 await self._sleep(max(0.0, self._gate.opens_at - self._clock()))
             else:
                 return
+
+    async def _complete(self) -> None:
+        """Learn what the remote has, where new files wait for that; what is new there is left to the next start."""
+        replica = self.replica
+        if not replica.remote.is_complete and replica.local.files.keys() - replica.state.baseline.paths:
+            await replica.far.list_all()
 
     async def settle(self, wait_s: float) -> None:
         """Take turns without a rest until nothing is due within ``wait_s`` seconds.
