@@ -51,7 +51,7 @@ class Entries:
         self._policy.check_name(relative, is_local_only=is_local_only)
         wanted = modes.backing(mode & ~self._mounted.ownership.umask, is_directory=False)
         try:
-            if not is_local_only:
+            if not is_local_only and not self._policy.is_held_back(relative):
                 self._check_room(directory, name)
             descriptor = os.open(name, _CREATE_FLAGS, wanted, dir_fd=self._descriptors.of(directory))
         except FileExistsError:

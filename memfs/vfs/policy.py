@@ -51,6 +51,10 @@ class Policy:
         """Tell whether a file of this path is not yet a memory."""
         return self._names.is_held_back(_text(relative))
 
+    def is_saved(self, before: bytes, after: bytes) -> bool:
+        """Tell whether a rename gives a held-back file its own name: made even in a full store, there it must fit."""
+        return self.is_held_back(before) and not self.is_held_back(after) and not self.is_local_only_file(after)
+
     def check_name(self, relative: bytes, *, is_local_only: bool) -> None:
         """Check a path that is about to be made.
 

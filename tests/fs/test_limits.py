@@ -157,6 +157,18 @@ def test_a_full_store_takes_no_more_memories_until_one_goes(files: Files) -> Non
     assert files.statfs("full").files_free == 0
 
 
+def test_a_full_store_can_still_be_edited_by_programs_that_save_by_rename(files: Files) -> None:
+    files.write("full/sedAb12Cd", b"edited")
+    files.rename("full/sedAb12Cd", "full/00000.md")
+    files.write("full/00001.md.tmp", b"new")
+    with refuses(errno.ENOSPC):
+        files.rename("full/00001.md.tmp", "full/one-more.md")
+
+    files.unlink("full/00001.md.tmp")
+    assert files.read("full/00000.md") == b"edited"
+    assert files.statfs("full").files_free == 0
+
+
 def test_free_memories_are_counted(files: Files, home: str) -> None:
     before = files.statfs(home)
     files.create(f"{home}/a.md")
