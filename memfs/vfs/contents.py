@@ -32,11 +32,12 @@ class Contents:
 
         Raises:
             StoreReadOnly: For writing, in a store that programs may not change.
-            OSError: ESTALE: a pull superseded it, so that the kernel looks its path up again.
+            OSError: ESTALE: for writing, a file that a pull superseded: the kernel looks its path up again.
         """
         node = self._table.get(nodeid)
-        if flags & os.O_ACCMODE != os.O_RDONLY:
-            self._mounted.store_of(node).check_writable()
+        if flags & os.O_ACCMODE == os.O_RDONLY:
+            return  # Who came a moment too late reads the displaced bytes, as one who opened a moment earlier.
+        self._mounted.store_of(node).check_writable()
         if node.successor is not None:
             raise _stale()
 

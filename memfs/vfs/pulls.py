@@ -77,8 +77,10 @@ class Pulls:
         if request.expect is None:
             store.memories += self._is_memory(names)
         node = _find(store, names)
-        if node is not None and done.identity is not None:
-            self._mounted.superseded(node, done.identity.inode)
+        if done.identity is not None:
+            store.writes.is_new(done.identity.inode)
+            if node is not None:
+                self._mounted.superseded(node, done.identity.inode)
         self._tell(store, names)
 
     def _removed(self, store: ServedStore, path: str) -> None:

@@ -30,6 +30,10 @@ class Writes:
         """Note a write that was no append, a truncate or a create."""
         self._note(inode, _Record(now_ns, None))
 
+    def is_new(self, inode: int) -> None:
+        """Note that the inode is now a pulled file's, which nobody wrote to yet."""
+        self._records.pop(inode, None)
+
     def appending(self, before: Identity) -> None:
         """Note that bytes are about to be appended to a file that is ``before``."""
         record = self._records.get(before.inode)

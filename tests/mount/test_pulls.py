@@ -162,10 +162,9 @@ def test_three_readers_see_no_error_and_no_mixture_while_a_file_is_replaced(
 
 
 def test_readers_that_read_in_pieces_get_one_version_while_pulls_replace_it(
-    prepared: Callable[..., Any], program: Callable[..., Any], said: Callable[..., Any], until: Until, tmp_path: Path
+    mounted_either_way: Any, program: Callable[..., Any], said: Callable[..., Any], until: Until, tmp_path: Path
 ) -> None:
-    """Where opens are upcalls, an open that meets two pulls at once may be answered ESTALE instead."""
-    mounted = prepared().start()
+    mounted = mounted_either_way
     mounted.pull("/a.md", version(0))
     path, stop = mounted.root / "a.md", tmp_path / "stop"
     until(path.exists)

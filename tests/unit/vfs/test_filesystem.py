@@ -157,14 +157,28 @@ def test_opening_asks_for_writing_only_where_it_may_be(case: Any) -> None:
         served.open(node, os.O_WRONLY)
 
 
-def test_a_superseded_node_cannot_be_opened_anew(case: Any) -> None:
+def test_a_superseded_node_is_opened_anew_for_reading_only(case: Any) -> None:
     served = case.serve()
     node = created(served, notes_of(served), b"a.md", b"old")
     case.now_ns += 10**10
     assert replace(case, served, "/a.md", b"new", observed(case, "a.md")).outcome is Outcome.APPLIED
 
     with pytest.raises(OSError, match="Stale"):
-        served.open(node, os.O_RDONLY)
+        served.open(node, os.O_WRONLY)
+    handle = served.open(node, os.O_RDONLY)
+    assert served.read(node, 10, 0, handle) == b"old"
+
+
+def test_a_pulled_file_is_not_busy_for_what_was_written_to_its_inode_before(case: Any) -> None:
+    """File systems give an inode anew at once: a pulled file may get the one of a file just written and removed."""
+    served = case.serve()
+    notes = notes_of(served)
+    created(served, notes, b"b.md", b"gone in a moment")
+    (case.layout.store(NOTES).staging / "same-inode").hardlink_to(case.tree("notes") / "b.md")
+    served.unlink(notes, b"b.md")
+    served.apply(Replace(store_id=NOTES, path="/c.md", staged="same-inode", expect=None))
+
+    assert replace(case, served, "/c.md", b"newer", observed(case, "c.md")).outcome is Outcome.APPLIED
 
 
 def test_the_umask_of_the_mount_takes_bits_from_what_is_new(case: Any) -> None:
