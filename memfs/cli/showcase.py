@@ -175,7 +175,7 @@ SHOWCASE: tuple[Step, ...] = (
     ),
     Step(
         title="What is synced and what is not",
-        commands=("until memfs status --state state-a --json | grep -q '\"pending\": \\[\\]'; do sleep 0.1; done",),
+        commands=("while memfs status --state state-a | grep -q pending; do sleep 0.1; done",),
         then=("memfs status --state state-a",),
         expect=("team-notes", "handbook", "read_only"),
     ),
