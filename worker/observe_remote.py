@@ -1,8 +1,9 @@
 """Look at the remote: everything (a listing), what happened lately (the feed), or one memory again.
 
-What is learnt goes into the `RemoteView`, and each method returns the paths about which that was news. A question whose
-answer came too late, because something newer became known meanwhile, changes nothing. A memory leaves the view only
-when the remote answered 404 for it and the store is still there: nothing is ever deleted because a page lacked it.
+What is learnt goes into the `RemoteView`, and the paths about which that was news are told at once: a request that
+fails later takes nothing back. An answer that came too late, because something newer became known meanwhile, changes
+nothing. A memory leaves the view only when the remote answered 404 for it and the store is still there: nothing is ever
+deleted because a page lacked it.
 The worker's control thread calls it; calls may run in parallel.
 """
 
@@ -46,6 +47,7 @@ class RemoteObserver:
         remote: Where the store is.
         store_id: Which one.
         view: Takes in what is seen.
+        tell: Told the paths about which something is news.
         contents: Keeps contents that come with an answer, so that a pull need not fetch them again.
         names: Which names are never synced.
         limits: What a path may be.
@@ -57,6 +59,7 @@ class RemoteObserver:
         remote: Remote,
         store_id: str,
         view: RemoteView,
+        tell: Callable[[News], None],
         contents: Contents,
         *,
         names: Names,
@@ -66,6 +69,7 @@ class RemoteObserver:
         self._remote = remote
         self._store_id = store_id
         self._view = view
+        self._tell = tell
         self._contents = contents
         self._names = names
         self._limits = limits
@@ -76,8 +80,8 @@ class RemoteObserver:
         self.pages = 1
         """How many pages the last listing had, at a hundred a page."""
 
-    async def download(self, tell: Callable[[News], None]) -> None:
-        """List everything with its content, telling the news as they come; for a store of which nothing is here.
+    async def download(self) -> None:
+        """List everything with its content; for a store of which nothing is here.
 
         Raises:
             NotFound: The store is gone.
@@ -92,7 +96,7 @@ class RemoteObserver:
                 memories = [one for one in batch if isinstance(one, Memory)]
                 prefixes.extend(one.path for one in batch if isinstance(one, MemoryPrefix))
                 await asyncio.to_thread(self._keep, memories)
-                tell(self._take(((one.path, described(one)) for one in memories), asked_at))
+                self._take(((one.path, described(one)) for one in memories), asked_at)
 
         await take(self._remote.list_memories(self._store_id, depth=1, view=View.FULL))
         await _in_parallel(
@@ -101,12 +105,12 @@ class RemoteObserver:
         )
         self._finish_listing(len(self._view.ids()))
 
-    async def list_all(self) -> News:
+    async def list_all(self) -> None:
         """List everything without content and compare it with the view.
 
         Raises:
             NotFound: The store is gone.
-            RemoteUnavailable: A page could not be had: nothing is taken in.
+            RemoteUnavailable: A page could not be had, or it could not be asked what became of a missing memory.
         """
         await self._begin_feed()
         asked_at = self._view.now()
@@ -118,11 +122,11 @@ class RemoteObserver:
         missing = self._view.ids() - {memory.memory_id for _, memory in listed}
         missing = {one for one in missing if not self._view.is_stale(asked_at, one)}
         # Taken in at once, so that a renamed memory is never seen at no path or at two.
-        news = self._take(listed, asked_at)
+        self._take(listed, asked_at)
+        await self._retrieve(missing)
         self._finish_listing(len(listed))
-        return news | await self._retrieve(missing)
 
-    async def poll(self) -> News:
+    async def poll(self) -> None:
         """Ask the feed of versions what happened since the last look: one small request where nothing did.
 
         Raises:
@@ -141,9 +145,8 @@ class RemoteObserver:
                 newest.setdefault(version.memory_id, version)
             elif not look.is_complete and known_in_a_row >= _KNOWN_RUN:
                 break
-        news = await self._retrieve([one.memory_id for one in newest.values() if not self._is_known(one)])
+        await self._retrieve([one.memory_id for one in newest.values() if not self._is_known(one)])
         self._feed.saw(versions, look, self._monotonic())
-        return news
 
     @property
     def has_feed(self) -> bool:
@@ -151,7 +154,7 @@ class RemoteObserver:
         return self._feed.has_begun and self._view.is_verified
 
     async def look_again(self, memory_id: str) -> News:
-        """Ask what became of one memory.
+        """Ask what became of one memory; return the paths about which that was news.
 
         Raises:
             NotFound: The store is gone.
@@ -191,11 +194,15 @@ class RemoteObserver:
             self.refusals.pop(memory_id, None)
             news |= self._view.drop(memory_id)
         for wire_path, memory in fresh:
-            news |= self.take(wire_path, memory)
+            news |= self._put(wire_path, memory)
+        self._tell(news)
         return news
 
-    def take(self, wire_path: str, memory: RemoteMemory) -> News:
-        """Take in what the remote answered about one memory; return the paths about which that is news."""
+    def take(self, wire_path: str, memory: RemoteMemory) -> None:
+        """Take in what the remote answered about one memory."""
+        self._tell(self._put(wire_path, memory))
+
+    def _put(self, wire_path: str, memory: RemoteMemory) -> News:
         refusal = self._refusal(wire_path)
         if refusal is not None:
             self.refusals[memory.memory_id] = (wire_path, refusal)

@@ -81,7 +81,7 @@ def _record_tree(replica: Replica, outcome: Outcome) -> None:
 def _record_remote(replica: Replica, outcome: Outcome) -> None:
     replica.suspect(outcome.news)
     if outcome.answered is not None:
-        replica.suspect(replica.far.take(outcome.answered.path, described(outcome.answered)))
+        replica.far.take(outcome.answered.path, described(outcome.answered))
     if outcome.deleted:
         replica.suspect(replica.remote.drop(outcome.deleted))
     replica.wants_listing = replica.wants_listing or outcome.wants_listing

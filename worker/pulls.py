@@ -66,9 +66,10 @@ class Pulls:
             path, memory.content_sha256, file.content_sha256, copy,
         )  # fmt: skip
         now = self._replica.clock.time()
+        kept = () if made is None else ((copy, file._replace(identity=made.identity or _UNKNOWN)),)
         return Outcome(
             agreed=_agreed(path, memory, answer, now),
-            files=((path, _placed(memory, answer, now)),),
+            files=((path, _placed(memory, answer, now)), *kept),
             made=answer.made + (made.made if made else ()),
             read_again=(copy, path) if answer.appended_bytes else (copy,),
             conflict=Conflict(
@@ -159,11 +160,11 @@ class Pulls:
         try:
             found = await self._replica.remote_side.retrieve_memory(self._store_id, memory.memory_id)
         except NotFound:
-            self._replica.suspect(await self._replica.far.look_again(memory.memory_id))
+            await self._replica.far.look_again(memory.memory_id)
             return None
         content = (found.content or "").encode()
         if found.content_sha256 != memory.content_sha256 or found.path != path:
-            self._replica.suspect(self._replica.far.take(found.path, described(found)))
+            self._replica.far.take(found.path, described(found))
             return None
         if content_sha256(content) != memory.content_sha256:
             raise RemoteUnavailable(f"the remote's content of {path} is not what its content_sha256 says")

@@ -80,7 +80,7 @@ class Replica:
         self.remote = RemoteView()
         self.near = LocalObserver(self.tree, layout.tree, names, limits, clock.time)
         self.far = RemoteObserver(
-            remote, attachment.store_id, self.remote, self.contents,
+            remote, attachment.store_id, self.remote, self.suspect, self.contents,
             names=names, limits=limits, monotonic=clock.monotonic,
         )  # fmt: skip
         self.dirty: Settling[bytes] = Settling()
@@ -89,6 +89,8 @@ class Replica:
         self.busy_since: dict[StorePath, float] = {}
         self.wants_listing = False
         """Something was seen that only a listing explains."""
+        self.on_suspects: Callable[[], None] = lambda: None
+        """Called when there is something to look at."""
         self._seed()
 
     def close(self) -> None:
@@ -114,6 +116,7 @@ class Replica:
     def suspect(self, paths: Iterable[StorePath]) -> None:
         """Have the next cycle look at the paths."""
         self.suspects.update(paths)
+        self.on_suspects()
 
     def postpone(self, path: StorePath, wait_s: float | None = None) -> None:
         """Leave the path alone for a while, twice as long after each failure unless told how long."""

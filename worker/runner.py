@@ -10,7 +10,6 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from memfs.core.errors import MemfsError, RemoteUnavailable, StateDamaged
-from memfs.core.paths import StorePath
 from memfs.core.plan import Side
 from worker.cycle import Cycle, Decided
 from worker.execute import OF_THE_STORE
@@ -49,6 +48,7 @@ class Runner:
         self._cycle = Cycle(replica)
         self._clock = replica.clock.monotonic
         self._wake = asyncio.Event()
+        replica.on_suspects = self._wake.set
         self._scan_wanted: Settling[str] = Settling()
         self._scan_due = self._listing_due = self._poll_due = 0.0
         self._stopped_until = 0.0
@@ -128,7 +128,9 @@ class Runner:
         """Learn what the remote has, where new files wait for that; what is new there is left to the next start."""
         replica = self.replica
         if not replica.remote.is_complete and replica.local.files.keys() - replica.state.baseline.paths:
+            known = set(replica.suspects)
             await replica.far.list_all()
+            replica.suspects &= known | replica.local.files.keys()
 
     async def settle(self, wait_s: float) -> None:
         """Take turns without a rest until nothing is due within ``wait_s`` seconds.
@@ -234,15 +236,11 @@ class Runner:
         replica = self.replica
         replica.wants_listing = False
         if replica.remote.is_complete:
-            replica.suspect(await replica.far.list_all())
+            await replica.far.list_all()
         else:
-            await replica.far.download(self._downloaded)
+            await replica.far.download()
         replica.suspect(replica.local.files.keys() - replica.state.baseline.paths)
         self._listing_due = self._clock() + max(LISTING_S, PAGE_S * replica.far.pages)
-
-    def _downloaded(self, news: set[StorePath]) -> None:
-        self.replica.suspect(news)
-        self._wake.set()
 
     async def _end_listing(self) -> None:
         listing, self._listing = self._listing, None
@@ -258,7 +256,7 @@ class Runner:
         if not self._can_poll() or self._poll_due > self._clock():
             return False
         self._poll_due = self._clock() + self._poll_s
-        self.replica.suspect(await self.replica.far.poll())
+        await self.replica.far.poll()
         return True
 
     # -------------------------------------------------------------------------------------------------- how it went
