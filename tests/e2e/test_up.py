@@ -226,3 +226,20 @@ def test_a_port_in_use_ends_the_command(store_server: RunningServer, tmp_path: P
 
     assert code == 9
     assert address.rpartition(":")[2] in message
+
+
+def test_a_killed_up_takes_everything_down_and_loses_nothing(tmp_path: Path) -> None:
+    """SIGKILL leaves no time to stop the children: the kernel tells them, and each ends as it should."""
+    memfs, data = Memfs.at_home(tmp_path), tmp_path / "data"
+    words = ("--serve", "--listen", "127.0.0.1:0", "--data", data, "--store", "Notes")
+    with running_up(memfs, tmp_path, *words) as up:
+        below = list(up.children().values())
+        (up.mount / "notes" / "last.md").write_text("written just before\n")
+        up.process.kill()
+        up.process.wait()
+        eventually(lambda: not is_mounted(up.mount))
+        eventually(lambda: not [pid for pid in below if Path(f"/proc/{pid}").exists()])
+
+    with running_up(memfs, tmp_path, *words) as again:
+        assert (again.mount / "notes" / "last.md").read_text() == "written just before\n"
+        eventually(lambda: json.loads(again.status().out)["stores"][0]["memories"] == 1)
