@@ -38,6 +38,8 @@ log = logging.getLogger(__name__)
 AT_ONCE = 64
 """Actions whose outcomes are recorded together."""
 IN_PARALLEL = 16
+TOLD_AT_ONCE = 500
+"""Paths in one message to the mount: a line of the socket has its limit."""
 FULL_WAIT_S = 30.0
 
 OF_THE_STORE = (
@@ -142,6 +144,7 @@ class Executor:
     async def tell(self) -> None:
         """Let the mount know about which paths something else is recorded now."""
         changed = self._replica.state.take_changed()
-        if changed:
-            request = Changed(store_id=self._replica.attachment.store_id, paths=changed)
+        for start in range(0, len(changed), TOLD_AT_ONCE):
+            paths = changed[start : start + TOLD_AT_ONCE]
+            request = Changed(store_id=self._replica.attachment.store_id, paths=paths)
             await asyncio.to_thread(self._replica.tell, request)

@@ -21,7 +21,7 @@ from memfs.state.problems import Conflict
 from memfs.tree.atomic import stage
 from memfs.tree.trash import trash_name
 from worker.outcomes import Outcome, Trouble
-from worker.replica import Replica
+from worker.replica import STAGED, Replica
 from worker.views import LocalFile, RemoteMemory, described
 
 log = logging.getLogger(__name__)
@@ -179,7 +179,7 @@ class Pulls:
     def _stage_and_ask(
         self, path: StorePath, expect: Identity | None, sha256: str, content: bytes, force: bool
     ) -> Answer:
-        name = f"{sha256[:16]}.{os.urandom(6).hex()}"
+        name = f"{STAGED}{sha256[:16]}.{os.urandom(6).hex()}"
         staged = stage(self._replica.layout.staging, name, content)
         try:
             return self._replica.owner.ask(

@@ -27,6 +27,8 @@ from worker.settling import Settling
 from worker.views import LocalFile, LocalView, RemoteMemory, RemoteView
 
 POSTPONED_BASE_S, POSTPONED_CAP_S = 0.25, 30.0
+STAGED = "pull-"
+"""How the names of staged bytes begin."""
 
 
 class Clock(Protocol):
@@ -75,7 +77,7 @@ class Replica:
         self.state = StoreState(layout)
         self.tree = LocalTree(layout.tree)
         self.contents = Contents(layout.base)
-        self.contents.clear_partials()
+        self._clear_leftovers()
         self.local = LocalView()
         self.remote = RemoteView()
         self.near = LocalObserver(self.tree, layout.tree, names, limits, clock.time)
@@ -97,6 +99,12 @@ class Replica:
         """Close the tree and the database."""
         self.tree.close()
         self.state.close()
+
+    def _clear_leftovers(self) -> None:
+        """Remove what a killed worker left half-done: nothing of it was in place."""
+        self.contents.clear_partials()
+        for staged in self.layout.staging.glob(f"{STAGED}*"):
+            staged.unlink(missing_ok=True)
 
     @property
     def access(self) -> Access:

@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
+from memfs.core.attachment import Attachment
 from memfs.core.errors import MemfsError, RemoteUnavailable, StateDamaged
 from memfs.core.plan import Side
 from worker.cycle import Cycle, Decided
@@ -80,6 +81,14 @@ class Runner:
         """Look at both sides anew, at once."""
         self._scan_due = self._listing_due = self._poll_due = self._stopped_until = 0.0
         self._wake.set()
+
+    def attach(self, attachment: Attachment) -> None:
+        """Go on with the store as it is attached now; another access makes every path a suspect."""
+        replica = self.replica
+        if attachment != replica.attachment:
+            replica.attachment = attachment
+            replica.suspect(replica.local.files.keys() | replica.remote.memories.keys())
+            self.want_everything()
 
     # --------------------------------------------------------------------------------------------------------- turns
 

@@ -176,7 +176,7 @@ class _Service:
             await self._end(store_id)
         for attachment in attachments:
             if attachment.store_id in self._runners:
-                self._runners[attachment.store_id].replica.attachment = attachment
+                self._runners[attachment.store_id].attach(attachment)
             else:
                 self._begin(attachment)
         self._attached.set()

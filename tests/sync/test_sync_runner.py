@@ -1,11 +1,13 @@
 """Turns of a runner: what it asks of the remote when, and what it does when the remote is away."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from fakes import FakeClock, Fault, FlakyRemote, MemoryRemote
 from hosts import Far, Host, MakeHost
 
+from memfs.core.attachment import Access
 from memfs.core.errors import AuthenticationFailed, MemfsError, PermissionRefused, RateLimited, RemoteUnavailable
 from memfs.state.summary import summaries
 
@@ -222,3 +224,18 @@ async def test_a_drain_gives_up_in_time_and_names_the_rest(host: Host, flaky: Fl
 
     assert ["/note.md"] == host.runner.unsynced()
     assert 20.0 >= clock.monotonic() - began
+
+
+async def test_a_store_attached_read_only_meanwhile_puts_back_what_deviates(
+    host: Host, far: Far, clock: FakeClock
+) -> None:
+    await far.write("note.md", "theirs\n")
+    await turns(host)
+    host.write("note.md", "mine\n")
+
+    host.runner.attach(replace(host.attachment, access=Access.READ_ONLY))
+    clock.advance(1.0)
+    await turns(host)
+
+    assert {"note.md": "theirs\n"} == host.tree() == await far.contents()
+    assert ["mine\n"] == host.trash()

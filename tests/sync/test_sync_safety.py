@@ -436,6 +436,18 @@ async def test_a_name_that_becomes_local_only_loses_its_baseline_and_nothing_els
     assert {"/drafts/one.md": "local_only_name"} == host.problems()
 
 
+async def test_what_a_killed_worker_left_half_done_is_cleared(host: Host, far: Far) -> None:
+    await far.write("note.md", "text\n")
+    (host.store.staging / "pull-0123456789abcdef.0123456789ab").write_text("half")
+    (host.store.base / ".0123.4567").write_text("half")
+
+    host.restart()
+    assert [] == await host.sync()
+
+    assert [] == list(host.store.staging.iterdir())
+    assert [] == list(host.store.base.glob(".*"))
+
+
 async def test_directories_that_were_made_for_a_pull_go_with_their_last_memory(host: Host, far: Far) -> None:
     await far.write("a/b/note.md", "text\n")
     await far.write("c/note.md", "text\n")
