@@ -1,6 +1,7 @@
 """The docs say what the code does: commands, options, settings, error codes, exit codes, links, stories."""
 
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ import pytest
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
+import memfs.agent
 from memfs.cli.app import app
 from memfs.config.reference import reference
 from memfs.core import errors
@@ -82,3 +84,37 @@ def test_every_story_is_a_test() -> None:
     assert stories
     for file, name in stories:
         assert f"def {name}(" in (ROOT / file).read_text(), f"{file} has no {name}"
+
+
+def commands_in_the_pages() -> list[str]:
+    """Return each memfs command that a console block of the docs shows, without its prompt and its comment."""
+    found = []
+    for page in PAGES:
+        if page.name == "COMMANDS.md":
+            continue
+        for block in re.findall(r"```console\n(.*?)```", page.read_text(), re.DOTALL):
+            found += re.findall(r"^(?:[\w-]*\$ )(memfs .*?)(?: &)?(?:\s+#.*)?$", block, re.MULTILINE)
+    return found
+
+
+@pytest.mark.parametrize("line", commands_in_the_pages())
+def test_every_command_that_the_docs_show_is_understood(line: str) -> None:
+    """The words are parsed as the command line parses them: an option that went away fails here."""
+    command = typer.main.get_command(app)
+    words = shlex.split(line)[1:]
+    while isinstance(command, TyperGroup):
+        _, inner, words = command.resolve_command(command.make_context("memfs", list(words)), words)
+        assert inner is not None
+        command = inner
+
+    command.make_context(line, list(words))
+
+
+def test_the_python_of_the_readme_compiles_and_its_names_exist() -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    compile(code, "README.md", "exec")
+    names = re.findall(r"from memfs\.agent import (.*)", code)
+
+    assert names
+    for name in names:
+        assert name in memfs.agent.__all__
