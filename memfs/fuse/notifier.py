@@ -11,7 +11,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import assert_never
 
-from memfs.vfs.values import ROOT, InvalidateEntry, InvalidateInode, Invalidation
+from memfs.vfs.values import InvalidateEntry, InvalidateInode, Invalidation
 
 log = logging.getLogger(__name__)
 
@@ -50,8 +50,7 @@ class Notifier:
 def _send(notice: Invalidation, entry: Callable[[int, bytes], int], inode: Callable[[int], int]) -> int:
     match notice:
         case InvalidateEntry(parent, name):
-            # An entry of the root is never dropped: it would silently detach a mount on top of it.
-            first = 0 if parent == ROOT else entry(parent, name)
+            first = entry(parent, name)
             # Where the kernel never knew the name it leaves the directory's cached listing as it was. So that is
             # dropped too, after the entry: the call before waited for the listings and look-ups under way.
             second = inode(parent)

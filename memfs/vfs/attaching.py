@@ -36,11 +36,13 @@ class Attaching:
             self._attach({store.store_id: store for store in (*self._mounted.stores.values(), *new)}, wanted)
 
     def reload(self, lock: AbstractContextManager[object]) -> None:
-        """Load, and tell the kernel what has changed at the root; never a name that still stands for a store."""
-        before = self._slugs()
+        """Load, and have the kernel forget each name at the root that stood for another store, and no other name."""
+        before = self._roots()
         self.load(lock)
-        for slug in before - self._slugs():
-            self._mounted.tell(InvalidateEntry(ROOT, slug.encode()))
+        after = self._roots()
+        for slug, nodeid in before.items():
+            if after.get(slug) != nodeid:
+                self._mounted.tell(InvalidateEntry(ROOT, slug))
         self._mounted.tell(InvalidateInode(ROOT))
 
     def refresh(self) -> None:
@@ -57,8 +59,9 @@ class Attaching:
             self._detach(store)
         self._mounted.stores.clear()
 
-    def _slugs(self) -> set[str]:
-        return {store.attachment.slug for store in self._mounted.stores.values()}
+    def _roots(self) -> dict[bytes, int]:
+        """Return which node each name at the root stands for."""
+        return {store.root.name: store.root.nodeid for store in self._mounted.stores.values()}
 
     def _opened(self, attachments: Sequence[Attachment]) -> list[ServedStore]:
         opened: list[ServedStore] = []

@@ -124,7 +124,7 @@ class Mounted:
     def tell_entry(self, parent: Node, name: bytes) -> None:
         """Have the kernel forget a name that changed behind its back, and what it knows of the directory.
 
-        Never used for the root: forgetting a store's name there would detach what is mounted on it.
+        Never used for the root: a name there is forgotten only when it stands for another store (`attaching`).
         """
         if parent.lookups:
             self.tell(InvalidateEntry(parent.nodeid, name))

@@ -37,17 +37,6 @@ def test_a_name_goes_first_and_the_listing_of_its_directory_after_it() -> None:
     assert threading.get_ident() not in kernel.threads
 
 
-def test_an_entry_of_the_root_is_never_dropped() -> None:
-    """It would silently detach whatever is mounted on top of a store's directory; the root's listing is refreshed."""
-    kernel, notifier = Kernel(), Notifier()
-
-    notifier.start(kernel.entry, kernel.inode)
-    notifier.put(InvalidateEntry(1, b"store"))
-    notifier.stop()
-
-    assert [("inode", 1)] == kernel.told
-
-
 @pytest.mark.parametrize("status", [-errno.ENOENT, -errno.ENOTCONN, -errno.ENODEV])
 def test_what_the_kernel_does_not_cache_needs_no_word(status: int) -> None:
     kernel, notifier = Kernel(status), Notifier()
