@@ -7,6 +7,7 @@ that is all. Used by `FileSystem` under the mutation lock.
 import errno
 import os
 
+from memfs.core.errors import MemfsError
 from memfs.tree.atomic import write_all
 from memfs.tree.local import identity_of
 from memfs.tree.trash import make_in_trash, trash_name
@@ -48,6 +49,15 @@ class Contents:
     def write(self, nodeid: int, content: bytes, offset: int, flags: int) -> int:
         """Write at ``offset``, or with O_APPEND at the end of the path's current file; return the number of bytes."""
         node = self._table.get(nodeid)
+        try:
+            self._write(node, content, offset, flags)
+        except (OSError, MemfsError):
+            # What came through a shared mapping stays in the kernel's cache, though it was refused.
+            self._mounted.tell(InvalidateInode(nodeid))
+            raise
+        return len(content)
+
+    def _write(self, node: Node, content: bytes, offset: int, flags: int) -> None:
         store = self._mounted.store_of(node)
         if not store.is_writable:
             store.check_writable()
@@ -60,7 +70,6 @@ class Contents:
             self._check(node, content, offset + len(content))
             store.writes.changed(node.inode, self._mounted.clock_ns())
             write_all(descriptor, content, offset)
-        return len(content)
 
     def fsync(self, nodeid: int, *, datasync: bool) -> None:
         """Make a file, or the names of a directory, durable; say then whether it is complete text."""

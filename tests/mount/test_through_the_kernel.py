@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+Until = Callable[[Callable[[], bool]], None]
+
 
 def listed(directory: Path) -> list[str]:
     return sorted(one.name for one in directory.iterdir())
@@ -128,6 +130,17 @@ def test_a_mapped_file_is_written_and_read(root: Path, mounted_either_way: Any) 
         mapped.flush()
 
     assert b"MMAP" == (mounted_either_way.store.tree / "a.md").read_bytes()[4_096:4_100]
+
+
+def test_refused_bytes_of_a_mapping_are_shown_to_nobody(root: Path, until: Until) -> None:
+    (root / "a.md").write_bytes(b"x" * 8_192)
+    with (root / "a.md").open("rb+") as file, mmap.mmap(file.fileno(), 0) as mapped:
+        mapped[4_096:4_098] = b"\xff\xfe"
+
+        with pytest.raises(OSError, match="Invalid or incomplete"):
+            mapped.flush()
+
+    until(lambda: b"x" * 8_192 == (root / "a.md").read_bytes())
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memfs.core.errors import StoreReadOnly
+from memfs.core.errors import InvalidContent, StoreReadOnly
 from memfs.core.tree_requests import Answer, Identity, Move, Outcome, Reload, Remove, Replace
 from memfs.tree.atomic import stage
 from memfs.tree.local import identity_of
@@ -266,3 +266,15 @@ def test_an_append_through_a_superseded_node_is_told_of_the_current_one(case: An
     assert [InvalidateInode(current)] == case.told
     assert served.read(current, 100, 0) == b"ONE\ntwo\n"
     assert served.read(old, 100, 0) == b"one\ntwo\n"
+
+
+def test_a_refused_write_is_told_for_the_kernel_keeps_the_bytes_of_a_mapping(case: Any) -> None:
+    served = case.serve()
+    notes = notes_of(served)
+    node = served.create(notes, b"a.md", 0o644, os.O_RDWR | os.O_CREAT)[0].nodeid
+    case.told.clear()
+
+    with pytest.raises(InvalidContent):
+        served.write(node, b"\xff", 0, os.O_RDWR)
+
+    assert [InvalidateInode(node)] == case.told
