@@ -75,12 +75,18 @@ def check_host(*, allow_other: bool, device: Path = DEVICE, fuse_conf: Path = FU
 
 
 def check_state(state: Path, mount_point: Path) -> None:
-    """Check that the mount will not hide its own state.
+    """Check that the mount will hide neither its own state nor a part of it.
 
     Raises:
         StateBelowMount: The state directory is the mount point or lies below it.
+        MountRefused: The mount point lies in the state directory.
     """
     for spelling in (Path(os.path.abspath(state)), Path(os.path.realpath(state))):  # noqa: PTH100  (".." too)
+        if mount_point != spelling and mount_point.is_relative_to(spelling):
+            raise MountRefused(
+                f"the mount point {mount_point} lies in the state directory {state}",
+                remedy="Name a mount point elsewhere",
+            )
         if spelling.is_relative_to(mount_point):
             raise StateBelowMount(
                 f"the state directory {state} lies below the mount point {mount_point}",

@@ -168,6 +168,13 @@ def test_a_state_below_its_mount_is_refused(point: Path, state: str) -> None:
         checks.check_state(point.parent / state, point)
 
 
+@pytest.mark.parametrize("below", ["point", "point/stores/one/tree"])
+def test_a_mount_point_in_the_state_is_refused(point: Path, below: str) -> None:
+    """The mount would hide a part of its state, and wait for itself when it reads it."""
+    with pytest.raises(MountRefused, match="lies in the state directory"):
+        checks.check_state(point.parent, point.parent / below)
+
+
 def test_a_state_beside_its_mount_is_fine(point: Path) -> None:
     checks.check_state(point.parent / "point-state", point)
 
