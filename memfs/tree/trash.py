@@ -15,13 +15,16 @@ _Made = TypeVar("_Made")
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NAME = re.compile(r"\d{8}T\d{6}\.\d{9}Z(?:\.\d+)?~(.*)")
 _NANOSECONDS = 1_000_000_000
+_LATEST_NS = 253_402_300_800 * _NANOSECONDS - 1
+"""The end of the year 9999."""
 _NAME_BYTES = 240
 """Less than a file name may have, so that a counter fits in."""
 
 
 def trash_name(path: str, when_ns: int) -> str:
     """Return the name for the bytes that were at ``path``; a path too long for it loses its end."""
-    seconds, rest = divmod(when_ns, _NANOSECONDS)
+    # A program may set any time on its file, also one that no calendar has.
+    seconds, rest = divmod(min(max(when_ns, 0), _LATEST_NS), _NANOSECONDS)
     stamp = dt.datetime.fromtimestamp(seconds, dt.UTC).strftime("%Y%m%dT%H%M%S")
     return f"{stamp}.{rest:09d}Z~{quote(path.removeprefix('/'), safe='', errors='surrogateescape')}"[:_NAME_BYTES]
 

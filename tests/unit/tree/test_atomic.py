@@ -67,6 +67,17 @@ def test_a_long_path_gives_a_name_that_a_directory_can_hold() -> None:
     assert path_in("something else") is None
 
 
+@pytest.mark.parametrize(
+    ("when_ns", "stamp"),
+    [(-(10**18), "19700101T000000.000000000Z"), (2**63 * 10**9, "99991231T235959.999999999Z")],
+)
+def test_a_time_that_no_calendar_has_still_makes_a_name(when_ns: int, stamp: str) -> None:
+    name = trash_name("/a.md", when_ns)
+
+    assert f"{stamp}~a.md" == name
+    assert "/a.md" == path_in(name)
+
+
 def test_a_second_file_of_the_same_name_does_not_displace_the_first(tmp_path: Path) -> None:
     trash = os.open(tmp_path, os.O_RDONLY)
     name = trash_name("/a~b.md", 0)
