@@ -3,8 +3,11 @@
 Stateless but for some seconds' memory of which keys are known: any number of processes may serve one database.
 """
 
+import logging
+
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp
 
 from memfs.api import routes
@@ -18,7 +21,10 @@ from memfs.server.keys import Keys
 from memfs.server.store.sql import SqlStore
 from memfs.server.store.stamps import Stamps
 
+_logger = logging.getLogger(__name__)
+_BAD_REQUEST = 400
 _NOT_FOUND = 404
+_FAILURE = 500
 _ESCAPED = 6
 """Bytes of JSON that one byte of content may need, as in ``\\u0000``."""
 _AROUND = 65_536
@@ -64,6 +70,7 @@ def create_app(
     app.add_api_route(routes.HEALTH, _health, methods=["GET"])
     app.add_exception_handler(MemfsError, _refused)
     app.add_exception_handler(HTTPException, _unrouted)
+    app.add_exception_handler(ClientDisconnect, _gone)
     app.add_exception_handler(Exception, _failed)
     return envelope.Envelope(app, stamps)
 
@@ -77,7 +84,15 @@ def _health(request: Request) -> Response:
 async def _refused(request: Request, error: Exception) -> Response:
     if not isinstance(error, MemfsError):
         raise error
+    if error.http_status >= _FAILURE:
+        # The caller is not to blame: whoever runs the server must read it too.
+        _logger.warning("a request could not be served: %s", error)
     return envelope.answer(error, request.scope)
+
+
+async def _gone(_request: Request, _error: Exception) -> Response:
+    # Nobody reads it: a client that went away in the middle of its body is no bug to be logged.
+    return Response(status_code=_BAD_REQUEST)
 
 
 async def _failed(request: Request, _error: Exception) -> Response:
@@ -88,6 +103,6 @@ async def _unrouted(request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         raise error
     if error.status_code == _NOT_FOUND:
-        return envelope.answer(NotFound("there is no such endpoint"), request.scope)
+        return envelope.answer(NotFound("there is no such endpoint", remedy="Check the base URL"), request.scope)
     refused = InvalidRequest(f"{request.method} is not answered here")
-    return envelope.answer(refused, request.scope, status=error.status_code)
+    return envelope.answer(refused, request.scope, status=error.status_code, headers=error.headers)

@@ -6,13 +6,14 @@ of the id. A bug is logged here, once, by its request id, and answered with 500.
 
 import json
 import logging
+from collections.abc import Mapping
 from urllib.parse import unquote
 
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memfs.api import errors, routes
-from memfs.core.errors import MemfsError
+from memfs.core.errors import InvalidRequest, MemfsError
 from memfs.server.store.stamps import Stamps, identifier
 
 _logger = logging.getLogger(__name__)
@@ -48,8 +49,9 @@ class Envelope:
             await send(message)
             is_answered = message["type"] == "http.response.body" and not message.get("more_body", False)
 
+        app = _refuse_ambiguous if _is_ambiguous(scope) else self._app
         try:
-            await self._app(scope, receive, send_with_id)
+            await app(scope, receive, send_with_id)
         except Exception:
             # The application has answered with 500 (see `failure`) and passes the error on for the log.
             _logger.exception("request %s failed", request_id)
@@ -62,18 +64,31 @@ def failure(scope: Scope) -> Response:
     return answer(MemfsError("the server failed; its log says why under this request id"), scope)
 
 
-def answer(error: MemfsError, scope: Scope, *, status: int | None = None) -> Response:
-    """Return the response for ``error``; ``status`` replaces the one of its class."""
+def answer(
+    error: MemfsError, scope: Scope, *, status: int | None = None, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return the response for ``error``; ``status`` replaces the one of its class, ``headers`` are added to its own."""
     content = json.dumps(errors.body(error, scope[_STATE]), ensure_ascii=True)
     return Response(
         content,
         status_code=error.http_status if status is None else status,
-        headers=errors.headers(error),
+        headers=errors.headers(error) | dict(headers or {}),
         media_type="application/json",
     )
+
+
+def _is_ambiguous(scope: Scope) -> bool:
+    # What stands between may go by the length and we by the chunks: then the rest is a request that nobody sent.
+    names = {name for name, _ in scope["headers"]}
+    return b"content-length" in names and b"transfer-encoding" in names
+
+
+async def _refuse_ambiguous(scope: Scope, receive: Receive, send: Send) -> None:
+    refused = InvalidRequest("the request has both content-length and transfer-encoding", remedy="Send one of them")
+    await answer(refused, scope, headers={"connection": "close"})(scope, receive, send)
 
 
 def _as_sent(scope: Scope) -> str:
     raw: bytes = scope.get("raw_path") or scope["path"].encode()
     names = raw.partition(b"?")[0].decode("latin-1").split("/")
-    return "/".join(unquote(name).replace("/", "%2F") for name in names)
+    return "/".join(unquote(name).replace("/", "%2F").replace("\n", "%0A") for name in names)

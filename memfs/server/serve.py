@@ -6,6 +6,7 @@ shown, only where it is.
 
 import asyncio
 import errno
+import logging
 import os
 import socket
 import time
@@ -18,9 +19,10 @@ import uvicorn
 from memfs.core.errors import AlreadyHeld, ConfigError, UsageError
 from memfs.core.limits import Limits
 from memfs.server.app import create_app
+from memfs.server.connection import Connection
 from memfs.server.keys import Keys, key_in
 from memfs.server.store.database import Database, open_sqlite
-from memfs.server.store.sql import SqlStore
+from memfs.server.store.sql import SqlStore, last_moment
 from memfs.server.store.stamps import Stamps
 
 DATABASE = "memfs.db"
@@ -82,10 +84,10 @@ class StoreServer:
         strict_beta: bool = False,
         on_ready: Callable[[str], None] = lambda _url: None,
     ) -> None:
-        stamps = Stamps(lambda: time.time_ns() // 1_000)
         with ExitStack() as undo:
             self._socket = undo.enter_context(_listen(host, port))
             self._database = undo.enter_context(closing(_open(data)))
+            stamps = Stamps(lambda: time.time_ns() // 1_000, last_us=last_moment(self._database))
             keys = Keys(self._database, stamps, time.monotonic)
             self.api_key = key_in(key_file(data))
             keys.ensure(self.api_key)
@@ -96,8 +98,10 @@ class StoreServer:
         self.url = f"http://{shown}:{self._socket.getsockname()[1]}"
         self._server = _Uvicorn(
             uvicorn.Config(
-                app, lifespan="off", log_config=None, access_log=False, server_header=False, ws="none",
-                timeout_graceful_shutdown=_GRACE_S, timeout_keep_alive=_IDLE_S, backlog=_BACKLOG,
+                app, http=Connection, ws="none", lifespan="off", server_header=False, backlog=_BACKLOG,
+                timeout_graceful_shutdown=_GRACE_S, timeout_keep_alive=_IDLE_S,
+                # Any stranger could fill the log with uvicorn's warnings about what he sends.
+                log_config=None, log_level=logging.ERROR, access_log=False,
             ),
             lambda: on_ready(self.url),
         )  # fmt: skip

@@ -14,6 +14,7 @@ import pytest
 from wire import connected, serving
 
 from memfs.core.errors import AlreadyHeld, ConfigError, MemfsError, UsageError
+from memfs.server import serve as module
 from memfs.server.serve import StoreServer, key_file
 
 RUN = """
@@ -114,6 +115,21 @@ def test_the_database_holds_no_key(tmp_path: Path) -> None:
         client.get("/v1/memory_stores").raise_for_status()
 
     assert server.api_key.encode() not in (tmp_path / "memfs.db").read_bytes()
+
+
+def test_a_clock_that_is_behind_at_the_next_start_does_not_turn_the_history_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(tmp_path) as server, connected(server) as client:
+        memories = f"/v1/memory_stores/{client.post('/v1/memory_stores', json={'name': 'n'}).json()['id']}/memories"
+        made = client.post(memories, json={"path": "/a", "content": "1"}).json()
+    monkeypatch.setattr(module.time, "time_ns", lambda: 1_000_000_000)
+
+    with serving(tmp_path) as server, connected(server) as client:
+        client.post(f"{memories}/{made['id']}", json={"content": "2"}).raise_for_status()
+        history = client.get(memories.replace("/memories", "/memory_versions"), params={"view": "full"}).json()["data"]
+
+    assert [one["content"] for one in history] == ["2", "1"]
 
 
 def refused(host: str, port: int, data: Path) -> MemfsError:

@@ -39,7 +39,7 @@ class Database:
         Raises:
             RemoteUnavailable: The database is busy for longer than anyone should wait.
         """
-        with _busy_is_overload(), self._engine.begin() as connection:
+        with _foreseen(), self._engine.begin() as connection:
             yield connection
 
     @contextmanager
@@ -47,9 +47,9 @@ class Database:
         """Open a transaction that may write; it commits at the end, or leaves nothing behind on an error.
 
         Raises:
-            RemoteUnavailable: The database is busy for longer than anyone should wait.
+            RemoteUnavailable: The database is busy for longer than anyone should wait, or its disk is full.
         """
-        with self._turn, _busy_is_overload(), self._writing.begin() as connection:
+        with self._turn, _foreseen(), self._writing.begin() as connection:
             yield connection
 
     def prepare(self) -> None:
@@ -120,10 +120,12 @@ def _begin(connection: Connection) -> None:
 
 
 @contextmanager
-def _busy_is_overload() -> Iterator[None]:
+def _foreseen() -> Iterator[None]:
     try:
         yield
     except OperationalError as error:
-        if "locked" not in str(error.orig):
-            raise
-        raise RemoteUnavailable("the database is busy", retry_after_s=1.0, remedy="Try again in a moment") from None
+        if "locked" in str(error.orig):
+            raise RemoteUnavailable("the database is busy", retry_after_s=1.0, remedy="Try again in a moment") from None
+        if "disk is full" in str(error.orig):
+            raise RemoteUnavailable("the server's disk is full", remedy="Free space on the server") from None
+        raise

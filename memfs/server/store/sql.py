@@ -6,9 +6,10 @@ Safe in any thread; several processes may share one database.
 from dataclasses import dataclass
 from typing import Self
 
-from sqlalchemy import literal, select
+from sqlalchemy import func, literal, select
 
 from memfs.core.limits import Limits
+from memfs.server.store import tables
 from memfs.server.store.database import Database
 from memfs.server.store.listing import Listing
 from memfs.server.store.memories import Memories
@@ -46,3 +47,10 @@ class SqlStore:
         """
         with self.database.read() as connection:
             connection.execute(select(literal(1)))
+
+
+def last_moment(database: Database) -> int:
+    """Return the latest moment that a store or a version bears, in microseconds since 1970; 0 before the first."""
+    with database.read() as connection:
+        found = [connection.scalar(select(func.max(table.c.created_at))) for table in (tables.stores, tables.versions)]
+    return max(moment or 0 for moment in found)

@@ -1,4 +1,4 @@
-"""Moments and ids: both only ever grow in one process, so that id order is the order of writing.
+"""Moments and ids: both only ever grow, so that id order is the order of writing.
 
 Used by everything that writes; a write takes its moment inside its transaction. Safe in any thread. A clock that
 steps back does not carry the history with it: the next moment is one microsecond after the last.
@@ -21,11 +21,12 @@ class Stamps:
 
     Args:
         clock_us: The time in microseconds since 1970.
+        last_us: The last moment that was handed out before, by an earlier run.
     """
 
-    def __init__(self, clock_us: Callable[[], int]) -> None:
+    def __init__(self, clock_us: Callable[[], int], *, last_us: int = 0) -> None:
         self._clock_us = clock_us
-        self._last = 0
+        self._last = last_us
         self._lock = threading.Lock()
 
     def next(self) -> int:

@@ -26,9 +26,10 @@ def ask(database: Database, stamps: Stamps, clock: Any) -> Callable[..., httpx.R
     """Ask the application, without a socket."""
     keys = Keys(database, stamps, clock)
     keys.ensure(TOKEN)
-    app = create_app(SqlStore.on(database, stamps, Limits()), keys, Limits(), stamps)
 
-    async def once(method: str, path: str, **more: Any) -> httpx.Response:
+    async def once(method: str, path: str, *, settle_retries: bool = True, **more: Any) -> httpx.Response:
+        store = SqlStore.on(database, stamps, Limits())
+        app = create_app(store, keys, Limits(), stamps, settle_retries=settle_retries)
         transport = httpx.ASGITransport(app)
         headers = {"authorization": f"Bearer {TOKEN}"}
         async with httpx.AsyncClient(transport=transport, base_url="http://server", headers=headers) as client:
@@ -56,6 +57,7 @@ def test_a_bug_is_a_500_that_its_log_names_without_the_content(
     assert SECRET not in caplog.text + answer.text
 
 
+@pytest.mark.expect_log("the database is busy")
 @pytest.mark.parametrize(
     ("error", "status", "kind"),
     [
@@ -64,7 +66,12 @@ def test_a_bug_is_a_500_that_its_log_names_without_the_content(
     ],
 )
 def test_an_overload_says_when_to_come_again(
-    ask: Callable[..., httpx.Response], monkeypatch: pytest.MonkeyPatch, error: Exception, status: int, kind: str
+    ask: Callable[..., httpx.Response],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+    status: int,
+    kind: str,
 ) -> None:
     def busy(*_: object, **__: object) -> None:
         raise error
@@ -74,6 +81,9 @@ def test_an_overload_says_when_to_come_again(
 
     assert (answer.status_code, answer.json()["error"]["type"]) == (status, kind)
     assert answer.headers["retry-after"] == "1"
+    # Whoever runs the server reads of what is the server's fault, once and without a traceback.
+    told = [record for record in caplog.records if record.name == "memfs.server.app"]
+    assert [(record.levelname, record.exc_info) for record in told] == [("WARNING", None)] * (status == 529)
 
 
 def test_an_ordinary_request_leaves_no_line_in_the_log(
@@ -115,3 +125,21 @@ def test_a_repeated_create_is_settled_for_two_minutes_only(ask: Callable[..., ht
     clock.now_s += 2
     assert ask("POST", memories, json=body, headers=retry).status_code == 409
     assert ask("POST", "/v1/memory_stores", json={"name": "n"}, headers=retry).json()["id"] != store["id"]
+
+
+def test_a_server_may_be_told_not_to_settle_retries(ask: Callable[..., httpx.Response]) -> None:
+    """Where two holders of one key use create as a lock, a retry must not be told that it won."""
+    retry = {"x-stainless-retry-count": "1"}
+    memories = f"/v1/memory_stores/{ask('POST', '/v1/memory_stores', json={'name': 'n'}).json()['id']}/memories"
+    body = {"path": "/a", "content": ""}
+    ask("POST", memories, json=body)
+
+    assert ask("POST", memories, json=body, headers=retry, settle_retries=False).status_code == 409
+
+
+@pytest.mark.parametrize("count", ["0", "", "-1", "x", "00"])
+def test_what_counts_no_attempt_is_no_retry(ask: Callable[..., httpx.Response], count: str) -> None:
+    first = ask("POST", "/v1/memory_stores", json={"name": "n"}).json()
+    second = ask("POST", "/v1/memory_stores", json={"name": "n"}, headers={"x-stainless-retry-count": count}).json()
+
+    assert first["id"] != second["id"]

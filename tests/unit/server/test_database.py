@@ -4,15 +4,23 @@ import sqlite3
 import threading
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import func, insert, literal, select, text, update
 from sqlalchemy.exc import IntegrityError
 
+from memfs.api.models import View
+from memfs.api.requests import CreateStore
 from memfs.core.errors import ConfigError, RemoteUnavailable
+from memfs.core.limits import Limits
+from memfs.core.paths import parse
 from memfs.server.store import database as module
 from memfs.server.store import tables
 from memfs.server.store.database import Database, open_sqlite
+from memfs.server.store.sql import SqlStore, last_moment
+from memfs.server.store.stamps import Stamps, microseconds
+from memfs.server.store.versions import Content
 
 KEY = {"id": "apikey_1", "token_sha256": "x", "created_at": 1}
 
@@ -79,6 +87,18 @@ def test_a_database_that_others_hold_too_long_is_overloaded(
         assert count(database) == 0
 
 
+def test_a_full_disk_is_said_and_leaves_nothing(database: Database) -> None:
+    def fill() -> None:
+        with database.write() as connection:
+            connection.exec_driver_sql("PRAGMA max_page_count = 1")
+            connection.execute(insert(tables.api_keys), KEY | {"token_sha256": "x" * 100_000})
+
+    with pytest.raises(RemoteUnavailable, match="disk is full"):
+        fill()
+
+    assert count(database) == 0
+
+
 def test_an_error_of_the_database_never_shows_a_parameter(database: Database) -> None:
     def twice() -> None:
         with database.write() as connection:
@@ -106,6 +126,17 @@ def test_what_is_committed_is_on_the_disk(database: Database) -> None:
         ]
 
     assert settings == ["wal", 2, 1]
+
+
+def test_the_last_moment_is_that_of_any_store_or_version(database: Database, stamps: Stamps, clock: Any) -> None:
+    assert last_moment(database) == 0
+    store = SqlStore.on(database, stamps, Limits())
+    made = store.stores.create(CreateStore(name="n"), by="apikey_1")
+    assert last_moment(database) == microseconds(made.created_at)
+    clock.now_s += 1
+    memory = store.memories.create(made.id, parse("/a"), Content.of(b""), view=View.BASIC, by="apikey_1")
+
+    assert last_moment(database) == microseconds(memory.created_at)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,12 @@ def test_a_clock_that_stands_still_or_steps_back_does_not_repeat_a_moment() -> N
     assert [stamps.next() for _ in range(5)] == [100, 101, 102, 103, 200]
 
 
+def test_the_moments_of_an_earlier_run_are_not_repeated() -> None:
+    stamps = Stamps(lambda: 100, last_us=500)
+
+    assert [stamps.next(), stamps.next()] == [501, 502]
+
+
 def test_no_two_threads_get_the_same_moment() -> None:
     stamps = Stamps(lambda: 7)
 

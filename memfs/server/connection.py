@@ -1,0 +1,48 @@
+"""One client's connection: how long it may take to say a request.
+
+Used by `memfs.server.serve` as uvicorn's protocol. Without it a client that opens connections and says nothing, or a
+byte now and then, holds each of them for ever. Runs on the event loop; a connection closed here is to the application
+a client that went away.
+"""
+
+import asyncio
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+REQUEST_S = 60.0
+"""For a whole request, from its first byte (or the connection's begin) to the last of its body."""
+_UNFINISHED = frozenset({h11.IDLE, h11.SEND_BODY})
+
+
+class Connection(H11Protocol):
+    """Closes itself when a request is not whole in time. An idle one between two requests is uvicorn's to close."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        self._deadline = self.loop.call_later(REQUEST_S, self._give_up)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came, and look whether the request is whole."""
+        super().data_received(data)
+        if self.conn.their_state not in _UNFINISHED:
+            self._be_patient()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(REQUEST_S, self._give_up)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the deadline with the connection."""
+        self._be_patient()
+        super().connection_lost(exc)
+
+    def _be_patient(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _give_up(self) -> None:
+        self._deadline = None
+        self.transport.abort()

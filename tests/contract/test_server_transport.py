@@ -1,0 +1,129 @@
+"""Below the API: clients that are slow, go away, speak no HTTP, or say a request in two ways at once.
+
+Each is answered or hung up on, and none is a bug to the log: an unexpected line fails the test.
+"""
+
+import socket
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import httpx
+import pytest
+from wire import connected, serving
+
+from memfs.server import connection
+from memfs.server.serve import StoreServer
+
+NOTHING = b""
+
+
+def opened(server: StoreServer) -> socket.socket:
+    address = httpx.URL(server.url)
+    return socket.create_connection((address.host, address.port or 0), timeout=20)
+
+
+def rest(client: socket.socket) -> bytes:
+    """Return all that comes until the server hangs up."""
+    found = b""
+    with suppress(ConnectionResetError):
+        while part := client.recv(65_536):
+            found += part
+    return found
+
+
+def said(server: StoreServer, request: bytes) -> bytes:
+    """Send bytes and return all that comes until the server hangs up."""
+    with closing(opened(server)) as client:
+        with suppress(ConnectionResetError, BrokenPipeError):
+            client.sendall(request)
+        return rest(client)
+
+
+def head(server: StoreServer, line: str, *headers: str) -> bytes:
+    return "\r\n".join([line, "host: x", f"authorization: Bearer {server.api_key}", *headers, "", ""]).encode()
+
+
+@pytest.fixture
+def hasty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StoreServer]:
+    """A server that waits for a request a fifth of a second."""
+    monkeypatch.setattr(connection, "REQUEST_S", 0.2)
+    with serving(tmp_path / "data") as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    ("line", "headers", "answered"),
+    [
+        pytest.param("", [], b"", id="silent from the begin"),
+        pytest.param("GET /healthz HT", [], b"", id="in the first line"),
+        pytest.param("POST /v1/memory_stores HTTP/1.1", ["content-length: 9"], b"", id="before the body"),
+        pytest.param("POST /nowhere HTTP/1.1", ["content-length: 9"], b"HTTP/1.1 404", id="after its answer"),
+    ],
+)
+def test_a_request_that_is_never_whole_is_hung_up_on(
+    hasty: StoreServer, line: str, headers: list[str], answered: bytes
+) -> None:
+    request = head(hasty, line, *headers) if headers else line.encode()
+
+    assert said(hasty, request).startswith(answered)
+    assert (answered == NOTHING) == (said(hasty, request) == NOTHING)
+
+
+def test_a_connection_that_idles_between_requests_is_not_hung_up_on(hasty: StoreServer) -> None:
+    with closing(opened(hasty)) as patient:
+        for _ in range(2):
+            patient.sendall(head(hasty, "GET /healthz HTTP/1.1"))
+            assert patient.recv(1_000).startswith(b"HTTP/1.1 200")
+            # As long as it takes the server to hang up on a silent one.
+            assert said(hasty, b"") == NOTHING
+
+
+def test_a_client_that_goes_away_in_the_middle_leaves_nothing(tmp_path: Path) -> None:
+    body = b'{"name": "half'
+    with serving(tmp_path / "data") as server, connected(server) as client:
+        with closing(opened(server)) as leaving:
+            leaving.sendall(head(server, "POST /v1/memory_stores HTTP/1.1", "content-length: 99") + body)
+            leaving.shutdown(socket.SHUT_WR)
+            rest(leaving)
+
+        assert client.get("/v1/memory_stores").json()["data"] == []
+
+
+def test_a_request_of_two_lengths_is_refused_and_nothing_after_it_is_read(server: StoreServer) -> None:
+    two = head(server, "POST /v1/memory_stores HTTP/1.1", "content-length: 5", "transfer-encoding: chunked")
+    hidden = head(server, "GET /healthz HTTP/1.1")
+
+    answer = said(server, two + b"0\r\n\r\n" + hidden)
+
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert b'"invalid_request_error"' in answer
+    assert b'"status":"ok"' not in answer
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        pytest.param(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", id="TLS"),
+        pytest.param(b"GET /healthz HTTP/1.1\r\nhost: x\r\nx: " + b"x" * 300_000, id="an endless header"),
+        pytest.param(b"GET /healthz HTTP/1.1\r\nhost: x\r\n" + b"x: y\r\n" * 50_000, id="endless headers"),
+        pytest.param(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n", id="two sizes"),
+        pytest.param(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n", id="a negative size"),
+        pytest.param(b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: odd\r\n\r\n", id="an unknown encoding"),
+    ],
+)
+def test_what_is_no_http_is_hung_up_on(server: StoreServer, request_bytes: bytes) -> None:
+    assert said(server, request_bytes).startswith((b"HTTP/1.1 400", b"HTTP/1.1 501"))
+
+
+def test_an_upgrade_is_not_taken_up(server: StoreServer) -> None:
+    upgrade = ("connection: close, upgrade", "upgrade: websocket")
+
+    assert said(server, head(server, "GET /healthz HTTP/1.1", *upgrade)).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("deep", [b"[" * 500_000, b'{"a":' * 100_000])
+def test_endless_nesting_is_refused(raw: httpx.Client, memories: str, deep: bytes) -> None:
+    answer = raw.post(memories, content=b'{"path": "/a", "content": ' + deep)
+
+    assert (answer.status_code, answer.json()["error"]["type"]) == (400, "invalid_request_error")
