@@ -45,7 +45,10 @@ class Access:
             raise AuthenticationFailed("the request has no API key", remedy="Send Authorization: Bearer KEY")
         actor = self._keys.remembered(token) or await run_in_threadpool(self._keys.find, token)
         if actor is None:
-            raise AuthenticationFailed("the API key is not known to this server")
+            raise AuthenticationFailed(
+                "the API key is not known to this server",
+                remedy="Its first key is in the api-key of its data directory",
+            )
         self._check_beta(request)
         return Caller(actor)
 

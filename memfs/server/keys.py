@@ -78,7 +78,9 @@ def key_in(path: Path) -> str:
             _write_new(path, f"memfs-key-{secrets.token_urlsafe(32)}")
         token = path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the key file {path} cannot be used ({error})", remedy="Check its owner and mode") from None
+        # What is wrong with the bytes is not said: they may be a key.
+        why = getattr(error, "strerror", None) or "it is no text"
+        raise ConfigError(f"the key file {path} cannot be used ({why})", remedy="Check its owner and mode") from None
     if len(token) < _SHORTEST or not token.isascii() or not token.isprintable() or " " in token:
         raise ConfigError(
             f"the file {path} holds no key of at least {_SHORTEST} characters",
@@ -89,9 +91,10 @@ def key_in(path: Path) -> str:
 
 def _write_new(path: Path, token: str) -> None:
     """Put a whole file at ``path`` at once; where another process was first, leave that one's."""
-    descriptor, made = tempfile.mkstemp(prefix=".api-key-", dir=path.parent)  # mode 0600
+    descriptor, made = tempfile.mkstemp(prefix=".api-key-", dir=path.parent)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            os.fchmod(descriptor, 0o600)  # whatever the umask
             file.write(token + "\n")
             file.flush()
             os.fsync(file.fileno())

@@ -14,10 +14,12 @@ Limit = Annotated[int, Field(ge=1, le=LIMIT_MOST)]
 
 
 def _moment(text: str) -> str:
-    # Digits alone would be taken as seconds since 1970: the API knows dates and times only.
-    if text.lstrip("-").replace(".", "").isdigit():
-        raise ValueError("not a date and time of RFC 3339")
-    return text
+    # A number would be taken as seconds since 1970: the API knows dates and times only.
+    try:
+        float(text)
+    except ValueError:
+        return text
+    raise ValueError("not a date and time of RFC 3339")
 
 
 def _whole_segments(prefix: str) -> str:

@@ -69,7 +69,7 @@ def answer(model: BaseModel) -> Response:
 
 def is_retry(request: Request) -> bool:
     """Tell whether the client says that an attempt before this one got no usable answer."""
-    return request.headers.get(routes.RETRY_COUNT, "0") not in {"", "0"}
+    return request.headers.get(routes.RETRY_COUNT, "").strip("0").isdecimal()
 
 
 def _first(error: ValidationError, whole: str) -> str:

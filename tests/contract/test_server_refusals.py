@@ -145,6 +145,7 @@ def test_a_strict_server_wants_a_beta_header(small_raw: httpx.Client) -> None:
         ("GET", "/v1/memory_stores/a%2Fb"),
         ("GET", "/v1/memory_stores/%00%ff"),
         ("GET", "/v1/memory_stores/"),
+        ("GET", "/v1/memory_stores%0A"),
         ("GET", "/v1/nothing"),
         ("GET", "/"),
     ],
@@ -164,7 +165,10 @@ def test_an_encoded_slash_does_not_reach_another_endpoint(raw: httpx.Client, bas
 
 
 def test_a_wrong_method_is_an_answer_of_the_api(raw: httpx.Client) -> None:
-    assert refusal(raw.patch("/v1/memory_stores")) == (405, "invalid_request_error")
+    answer = raw.patch("/v1/memory_stores/x")
+
+    assert refusal(answer) == (405, "invalid_request_error")
+    assert answer.headers["allow"]
 
 
 def test_an_id_of_another_store_is_unknown(raw: httpx.Client, memories: str) -> None:
@@ -251,6 +255,8 @@ def test_a_memory_is_not_changed_by(raw: httpx.Client, memories: str, body: dict
         ("/memory_versions", "operation=renamed"),
         ("/memory_versions", "created_at[gte]=yesterday"),
         ("/memory_versions", "created_at[lte]=1790000000"),
+        ("/memory_versions", "created_at[lte]=%2B1790000000"),
+        ("/memory_versions", "created_at[lte]=1790000000.5e0"),
         ("/memory_versions", "created_at[gte]=0001-01-01T00:00:00%2B14:00"),
         ("/memory_versions", "created_at[lte]=9999-12-31T23:59:59-14:00"),
         ("/memory_versions", "page=page_eyJ4IjoxfQ"),

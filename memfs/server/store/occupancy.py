@@ -44,4 +44,7 @@ def refuse_occupied(connection: Connection, store_id: str, path: StorePath, *, b
     )
     if taken is not None:
         how = "is taken" if taken.path == path else f"is blocked by {taken.path!a}"
-        raise PathConflict(f"the path {path!a} {how}", conflicting_path=taken.path, conflicting_memory_id=taken.id)
+        raise PathConflict(
+            f"the path {path!a} {how}", conflicting_path=taken.path, conflicting_memory_id=taken.id,
+            remedy="Choose another path, or change the memory that is there",
+        )  # fmt: skip

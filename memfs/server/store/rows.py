@@ -55,7 +55,9 @@ def writable_store(connection: Connection, store_id: str) -> AnyRow:
 def refuse_archived(store: AnyRow) -> None:
     """Raise StoreReadOnly if the store is archived."""
     if store.archived_at is not None:
-        raise StoreReadOnly(f"the memory store {store.id} is archived", remedy="Archiving has no way back")
+        raise StoreReadOnly(
+            f"the memory store {store.id} is archived", remedy="Archiving has no way back: use another store"
+        )
 
 
 def existing_memory(connection: Connection, store_id: str, memory_id: str) -> AnyRow:
