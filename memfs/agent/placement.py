@@ -109,7 +109,15 @@ def _reserved_directory(parent: int, name: bytes) -> Iterator[None]:
 
 @contextmanager
 def _reserved_file(parent: int, name: bytes) -> Iterator[None]:
-    fd = os.open(name, _NEW, 0o600, dir_fd=parent)
+    try:
+        fd = os.open(name, _NEW, 0o600, dir_fd=parent)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        # A full store holds no second name for the file, and gives nobody else one: a look is as good.
+        _refuse_taken(parent, name)
+        yield
+        return
     inode = os.fstat(fd).st_ino
     os.close(fd)
     try:
@@ -120,6 +128,12 @@ def _reserved_file(parent: int, name: bytes) -> Iterator[None]:
             if now.st_ino == inode and now.st_size == 0:  # still ours and nobody has written to it
                 os.unlink(name, dir_fd=parent)
         raise
+
+
+def _refuse_taken(parent: int, name: bytes) -> None:
+    with suppress(FileNotFoundError):
+        os.stat(name, dir_fd=parent, follow_symlinks=False)
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
 
 
 def _write(directory: int, name: bytes, content: bytes, mode: int) -> None:

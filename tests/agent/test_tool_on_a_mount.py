@@ -15,6 +15,7 @@ import pytest
 
 from memfs.agent import MemoryTool, ToolFailure
 from memfs.core.attachment import Access, Attachment
+from memfs.core.limits import Limits
 from memfs.state.attachments import attach
 from memfs.state.layout import Layout
 
@@ -159,6 +160,30 @@ def test_the_limits_of_a_store_are_told_in_words_and_leave_nothing(mount: Path) 
     )
     assert [path.name for path in (mount / "notes").iterdir()] == ["a.md"]
     assert (mount / "notes/a.md").stat().st_size == 102_400
+
+
+def test_memories_of_a_full_store_are_edited_and_renamed_but_no_more_are_made(tmp_path: Path) -> None:
+    state, point = Layout(tmp_path / "state"), tmp_path / "mount"
+    attach(state, [_store("notes")])
+    for number in range(Limits().memories):
+        (state.store("memstore_notes").tree / f"{number}.md").write_bytes(b"old")
+    point.mkdir()
+    full = "the store is full; delete or merge memories that are no longer needed"
+
+    with _mounted(state, point):
+        tool = MemoryTool(point / "notes")
+
+        assert told(tool, "create", path="/memories/x/new.md", file_text="x") == (
+            f"! Error: /memories/x/new.md cannot be created: {full}"
+        )
+        assert told(tool, "str_replace", path="/memories/0.md", old_str="old", new_str="new").startswith("The memory")
+        assert told(tool, "rename", old_path="/memories/0.md", new_path="/memories/x/y.md") == (
+            "Successfully renamed /memories/0.md to /memories/x/y.md"
+        )
+        assert told(tool, "rename", old_path="/memories/1.md", new_path="/memories/x/y.md") == (
+            "! Error: The destination /memories/x/y.md already exists"
+        )
+        assert [b"new"] == [one.read_bytes() for one in (point / "notes/x").iterdir()]
 
 
 def test_an_unmounted_root_is_not_written_under(mount: Path) -> None:

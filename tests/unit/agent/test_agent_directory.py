@@ -124,6 +124,26 @@ def test_a_reservation_that_somebody_wrote_to_stays(root: Path, monkeypatch: pyt
     assert (root / "b.md").read_bytes() == b"somebody's"
 
 
+def test_a_full_disk_below_the_reservation_still_lets_nothing_be_overwritten(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reservation is a second name: where there is no room for it, the target is looked at instead."""
+    (root / "a.md").write_bytes(b"a")
+    (root / "b.md").write_bytes(b"b")
+
+    def no_room(*_: object, **__: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with Directory(root).descent.directory(()) as fd:
+        monkeypatch.setattr(placement, "_renamed_atomically", lambda *_: False)
+        monkeypatch.setattr(os, "open", no_room)
+        with pytest.raises(FileExistsError):
+            placement.move_onto_nothing(fd, b"a.md", fd, b"b.md")
+        placement.move_onto_nothing(fd, b"a.md", fd, b"c.md")
+
+    assert names(root) == ["b.md", "c.md"]
+
+
 def test_a_kernel_that_knows_no_noreplace_is_found_out(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (root / "a.md").write_bytes(b"a")
     monkeypatch.setattr(placement, "_renameat2", None)
