@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from memfs.core.names import HOLD_S
 from memfs.core.paths import StorePath, relative
 from memfs.core.plan import Decision, Plan, Rename, Side, Sides, make_plan
-from memfs.core.reconcile import Action, reconcile
+from memfs.core.reconcile import Action
 from memfs.state.baseline import Agreed
 from worker.execute import Executor
 from worker.outcomes import Outcome, record
@@ -67,7 +67,7 @@ def decide(replica: Replica) -> Decided:
     decisions: list[Decision] = []
     deferred: set[StorePath] = set()
     for path in sorted(replica.suspects - left_alone):
-        action = _action(replica, path)
+        action = replica.action(path)
         if path in replica.local.blocked:
             decided.settled.append(path)
         elif action in {Action.NOTHING, Action.ADOPT, Action.FORGET} and path not in renaming:
@@ -82,16 +82,6 @@ def decide(replica: Replica) -> Decided:
     if decisions or renames:
         decided.plan = make_plan(decisions, renames, _sides(replica), deferred=deferred)
     return decided
-
-
-def _action(replica: Replica, path: StorePath) -> Action:
-    row = replica.state.baseline.get(path)
-    remote = replica.remote.sha256(path)
-    baseline = row.content_sha256 if row else None
-    if remote is not None and remote != baseline and remote in replica.state.baseline.intended(path):
-        # At this point we know that a push of ours arrived and its answer was lost: the remote is our own past.
-        baseline = remote
-    return reconcile(baseline, replica.local.sha256(path), remote, replica.access)
 
 
 def _moved(replica: Replica, row: Agreed, target: StorePath) -> Agreed:

@@ -67,36 +67,62 @@ class Executor:
         """Carry out one wave of renames; see `_run` for what is raised."""
         await self._run([self._of_rename(rename) for rename in renames])
 
-    def _of_decision(self, decision: Decision) -> Step:  # noqa: PLR0911  (one for each action)
+    def _of_decision(self, decision: Decision) -> Step:
         path = decision.path
-        match decision.action:
+        side, act = self._act(decision.action)
+
+        async def step() -> Outcome:
+            # The remote may have become known better since the decision: a listing runs beside the cycle.
+            if self._replica.action(path) is not decision.action:
+                return Outcome(news=frozenset({path}))
+            return await act(path)
+
+        return path, side, step
+
+    def _act(self, action: Action) -> tuple[Side, Callable[[StorePath], Awaitable[Outcome]]]:  # noqa: PLR0911  (one for each action)
+        """Return whose content an action is about, and what does it."""
+        match action:
             case Action.PULL:
-                return path, Side.REMOTE, lambda: self._pulls.pull(path)
+                return Side.REMOTE, self._pulls.pull
             case Action.RESTORE:
-                return path, Side.REMOTE, lambda: self._pulls.restore(path)
+                return Side.REMOTE, self._pulls.restore
             case Action.CONFLICT:
-                return path, Side.REMOTE, lambda: self._pulls.conflict(path)
+                return Side.REMOTE, self._pulls.conflict
             case Action.REMOVE_LOCAL:
-                return path, Side.REMOTE, lambda: self._pulls.remove(path)
+                return Side.REMOTE, self._pulls.remove
             case Action.PUSH:
-                return path, Side.LOCAL, lambda: self._pushes.update(path)
+                return Side.LOCAL, self._pushes.update
             case Action.CREATE:
-                return path, Side.LOCAL, lambda: self._pushes.create(path)
+                return Side.LOCAL, self._pushes.create
             case Action.DELETE_REMOTE:
-                return path, Side.LOCAL, lambda: self._pushes.delete(path)
+                return Side.LOCAL, self._pushes.delete
             case Action.NOTHING | Action.ADOPT | Action.FORGET:
-                raise AssertionError(f"{decision.action} changes neither side")
+                raise AssertionError(f"{action} changes neither side")
             case _:
-                assert_never(decision.action)
+                assert_never(action)
 
     def _of_rename(self, rename: Rename) -> Step:
-        match rename.side:
-            case Side.REMOTE:
-                return rename.target, Side.LOCAL, lambda: self._pushes.rename(rename)
-            case Side.LOCAL:
-                return rename.source, Side.REMOTE, lambda: self._pulls.rename(rename)
-            case _:
-                assert_never(rename.side)
+        async def step() -> Outcome:
+            if not self._still_holds(rename):
+                return Outcome(news=frozenset({rename.source, rename.target, rename.origin}))
+            return await (self._pushes if rename.side is Side.REMOTE else self._pulls).rename(rename)
+
+        if rename.side is Side.REMOTE:
+            return rename.target, Side.LOCAL, step
+        return rename.source, Side.REMOTE, step
+
+    def _still_holds(self, rename: Rename) -> bool:
+        """Tell whether what a rename rests on is still so: a listing runs beside the cycle."""
+        replica = self._replica
+        memory, file = replica.remote.memories.get(rename.source), replica.local.files.get(rename.source)
+        if rename.is_clash:
+            return (memory if rename.side is Side.REMOTE else file) is not None
+        row = replica.state.baseline.get(rename.origin)
+        if row is None:
+            return False
+        if rename.side is Side.REMOTE:
+            return memory is not None and memory.memory_id == row.memory_id and rename.target in replica.local.files
+        return file is not None and replica.remote.path_of(row.memory_id) == rename.target
 
     async def _run(self, steps: Sequence[Step]) -> None:
         """Take the steps, so many at a time, and record each lot.

@@ -13,6 +13,7 @@ from memfs.core.limits import Limits
 from memfs.core.names import Names
 from memfs.core.paths import StorePath, relative
 from memfs.core.plan import Side
+from memfs.core.reconcile import Action, reconcile
 from memfs.core.tree_requests import Changed
 from memfs.remote.protocol import Remote
 from memfs.state.contents import Contents
@@ -120,6 +121,16 @@ class Replica:
         """Return the digests whose contents are still needed: for merges, and for pulls that are due."""
         due = {sha256 for path in self.suspects if (sha256 := self.remote.sha256(path)) is not None}
         return self.state.baseline.contents() | due
+
+    def action(self, path: StorePath) -> Action:
+        """Return what is to be done about a path, by what is known of it now."""
+        row = self.state.baseline.get(path)
+        remote = self.remote.sha256(path)
+        baseline = row.content_sha256 if row else None
+        if remote is not None and remote != baseline and remote in self.state.baseline.intended(path):
+            # At this point we know that a push of ours arrived and its answer was lost: the remote is our own past.
+            baseline = remote
+        return reconcile(baseline, self.local.sha256(path), remote, self.access)
 
     def suspect(self, paths: Iterable[StorePath]) -> None:
         """Have the next cycle look at the paths."""

@@ -1,0 +1,143 @@
+"""What becomes known while a cycle is under way: an action never rests on what the view said before."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from fakes import FlakyRemote, MemoryRemote
+from hosts import Far, Host, MakeHost
+
+from worker.execute import IN_PARALLEL
+
+pytestmark = pytest.mark.anyio
+
+MANY = [f"a{number:02}.md" for number in range(IN_PARALLEL + 4)]
+"""So many that some action waits for its turn while the first ones are under way."""
+
+
+class Meanwhile(FlakyRemote):
+    """Does something once, at the first call of one kind, as a listing beside the cycle would."""
+
+    def __init__(self, inner: MemoryRemote) -> None:
+        super().__init__(inner)
+        self.at: str = ""
+        self.act: Callable[[], Awaitable[Any]] | None = None
+
+    async def _through(self, name: str, call: Callable[[], Awaitable[Any]]) -> Any:
+        if name == self.at and self.act is not None:
+            act, self.act = self.act, None
+            await act()
+        return await super()._through(name, call)
+
+
+@pytest.fixture
+def meanwhile(remote: MemoryRemote) -> Meanwhile:
+    return Meanwhile(remote)
+
+
+@pytest.fixture
+def host(make_host: MakeHost, meanwhile: Meanwhile) -> Host:
+    return make_host(remote=meanwhile)
+
+
+def listed_after(host: Host, change: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
+    async def act() -> None:
+        await change()
+        await host.replica.far.list_all()
+
+    return act
+
+
+async def test_a_remote_edit_listed_while_pushes_are_under_way_is_not_overwritten(
+    host: Host, far: Far, meanwhile: Meanwhile
+) -> None:
+    for name in [*MANY, "z.md"]:
+        host.write(name, "base\n")
+    await host.sync()
+    for name in MANY:
+        host.write(name, "edited\n")
+    host.write("z.md", "mine\n")
+
+    meanwhile.at = "update_memory"
+    meanwhile.act = listed_after(host, lambda: far.write("z.md", "theirs\n"))
+    left = await host.sync()
+
+    assert [] == left
+    assert "theirs\n" == host.tree()["z.md"]
+    assert {"mine\n", "theirs\n"} <= set(host.tree().values())
+    assert host.tree() == await far.contents()
+    assert [("/z.md")] == [one.path for one in host.conflicts()]
+
+
+async def test_a_remote_edit_listed_while_deletions_are_under_way_is_not_deleted(
+    host: Host, far: Far, meanwhile: Meanwhile
+) -> None:
+    for name in [*MANY, "z.md"]:
+        host.write(name, "base\n")
+    await host.sync()
+    for name in [*MANY, "z.md"]:
+        host.remove(name)
+
+    meanwhile.at = "delete_memory"
+    meanwhile.act = listed_after(host, lambda: far.write("z.md", "theirs\n"))
+    left = await host.sync()
+
+    assert [] == left
+    assert {"z.md": "theirs\n"} == host.tree() == await far.contents()
+
+
+async def test_a_memory_that_goes_while_pushes_are_under_way_is_created_again(
+    host: Host, far: Far, meanwhile: Meanwhile
+) -> None:
+    for name in [*MANY, "z.md"]:
+        host.write(name, "base\n")
+    await host.sync()
+    for name in [*MANY, "z.md"]:
+        host.write(name, "edited\n")
+
+    meanwhile.at = "update_memory"
+    meanwhile.act = listed_after(host, lambda: far.remove("z.md"))
+    left = await host.sync()
+
+    assert [] == left
+    assert dict.fromkeys([*MANY, "z.md"], "edited\n") == host.tree() == await far.contents()
+
+
+async def test_a_memory_that_goes_while_pulls_are_under_way_is_not_pulled(
+    host: Host, far: Far, meanwhile: Meanwhile
+) -> None:
+    for name in [*MANY, "z.md"]:
+        await far.write(name, "base\n")
+    await host.sync()
+    for name in [*MANY, "z.md"]:
+        await far.write(name, "theirs\n")
+
+    meanwhile.at = "retrieve_memory"
+    meanwhile.act = listed_after(host, lambda: far.remove("z.md"))
+    left = await host.sync()
+
+    assert [] == left
+    assert dict.fromkeys(MANY, "theirs\n") == host.tree() == await far.contents()
+
+
+async def test_a_memory_that_came_to_a_renamed_ones_path_meanwhile_keeps_its_path(
+    host: Host, far: Far, meanwhile: Meanwhile
+) -> None:
+    for name in [*MANY, "z.md"]:
+        host.write(name, f"{name}\n")
+    await host.sync()
+    for name in [*MANY, "z.md"]:
+        host.move(name, f"moved/{name}")
+
+    async def taken() -> None:
+        await far.move("z.md", "away.md")
+        await far.write("z.md", "another\n")
+
+    meanwhile.at = "update_memory"
+    meanwhile.act = listed_after(host, taken)
+    left = await host.sync()
+
+    assert [] == left
+    assert "another\n" == host.tree()["z.md"]
+    assert {"z.md\n", *(f"{name}\n" for name in MANY)} <= set(host.tree().values())
+    assert host.tree() == await far.contents()
