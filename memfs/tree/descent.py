@@ -29,8 +29,10 @@ def descend(root: int, names: Sequence[str]) -> int | None:
     """Open the directory at ``names`` below ``root`` (a new descriptor also for the root itself), or return None."""
     current = os.dup(root)
     for name in names:
-        below = open_directory(current, name)
-        os.close(current)
+        try:
+            below = open_directory(current, name)
+        finally:
+            os.close(current)
         if below is None:
             return None
         current = below
@@ -93,9 +95,9 @@ def make_way(root: int, names: Sequence[str], mode: int) -> Way | None:
                 way = Way((below,), ())
                 continue
             os.mkdir(name, 0o700, dir_fd=way.end)
+            way = Way(way.descriptors, (*way.made, "/" + "/".join(names[:depth])))
             os.chmod(name, mode, dir_fd=way.end)
-            below = os.open(name, DIRECTORY_FLAGS, dir_fd=way.end)
-            way = Way((*way.descriptors, below), (*way.made, "/" + "/".join(names[:depth])))
+            way = Way((*way.descriptors, os.open(name, DIRECTORY_FLAGS, dir_fd=way.end)), way.made)
     except FileExistsError:
         way.undo()
         return None

@@ -2,14 +2,14 @@
 
 Used by `memfs.vfs` (under its mutation lock) and by `memfs.tree.owner.DirectOwner` (under ``owner.lock``): callers
 exclude each other, so nothing happens between the comparison and the rename. What is slow, fsyncing directories, is
-left to `settle`, which needs no lock. Displaced bytes go to trash before they go from the tree.
+left to `settle`, which needs no lock. Displaced bytes go to trash before they go from the tree. All that may fail
+comes before the one rename or unlink that is the change.
 """
 
-import errno
 import os
 import stat
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -28,7 +28,6 @@ UMASK = 0o022
 Judge = Callable[[Identity, Identity], Outcome]
 """Says of (expected, found) whether to go on. APPLIED for two that differ means: only O_APPEND writes lie between."""
 
-_STAYS = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR, errno.EBUSY})
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -86,8 +85,10 @@ def perform(
             return _replace(places, request, request.expect, judge, at_most)
         case Remove():
             _check_plain(request.trash)
+            _check_paths(request.prune)
             return _remove(places, request, judge)
         case Move():
+            _check_paths(request.prune)
             return _move(places, request, umask)
         case _ as never:
             assert_never(never)
@@ -133,6 +134,7 @@ def _replace(places: Places, wanted: Replace, expect: Identity, judge: Judge, at
         tail = os.pread(old, found.st_size - expect.size, expect.size) if identity_of(found) != expect else b""
         if not _prepare(places, wanted.staged, stat.S_IMODE(found.st_mode), tail, at_most):
             return _CHANGED
+        kept = (_copy(held, places.trash),) if wanted.force else ()
         if wanted.force:
             link_to_trash(parent, name, places.trash, trash_name(wanted.path, found.st_mtime_ns))
         os.rename(wanted.staged, name, src_dir_fd=places.staging, dst_dir_fd=parent)
@@ -142,7 +144,7 @@ def _replace(places: Places, wanted: Replace, expect: Identity, judge: Judge, at
         identity=_identity(parent, name),
         appended_bytes=len(tail),
         displaced=old,
-        unsynced=(parent, os.dup(places.trash)) if wanted.force else (parent,),
+        unsynced=(parent, *kept),
     )
 
 
@@ -156,11 +158,12 @@ def _remove(places: Places, wanted: Remove, judge: Judge) -> Swap:
         verdict = judge(wanted.expect, found) if found == wanted.expect else Outcome.CHANGED
         if verdict is not Outcome.APPLIED:
             return Swap(outcome=verdict)
+        trash = _copy(held, places.trash)
         _keep(places, parent, name, wanted.trash)
         os.unlink(name, dir_fd=parent)
         held.pop_all()
     pruned = _prune(places, wanted.prune)
-    return Swap(outcome=Outcome.APPLIED, pruned=pruned, displaced=old, unsynced=(parent, os.dup(places.trash)))
+    return Swap(outcome=Outcome.APPLIED, pruned=pruned, displaced=old, unsynced=(parent, trash))
 
 
 def _move(places: Places, wanted: Move, umask: int) -> Swap:
@@ -191,6 +194,17 @@ def _move(places: Places, wanted: Move, umask: int) -> Swap:
 def _check_plain(name: str) -> None:
     if not name or "/" in name or "\0" in name or name in {".", ".."}:
         raise InvalidRequest(f"{name!r} is not the name of a file in staging or trash")
+
+
+def _check_paths(paths: Sequence[str]) -> None:
+    for path in paths:
+        _way(path)
+
+
+def _copy(held: ExitStack, directory: int) -> int:
+    copy = os.dup(directory)
+    held.callback(os.close, copy)
+    return copy
 
 
 def _way(path: str) -> list[str]:
@@ -242,20 +256,21 @@ def _prune(places: Places, directories: Sequence[str]) -> tuple[str, ...]:
     """Remove each directory that is empty, the deepest first; return those that are gone."""
     pruned = []
     for path in sorted(directories, key=lambda path: path.count("/"), reverse=True):
-        *above, name = _way(path)
-        parent = descent.descend(places.tree, above)
-        if parent is None:
-            continue
-        try:
-            os.rmdir(name, dir_fd=parent)
-        except OSError as error:
-            if error.errno not in _STAYS:
-                raise
-        else:
+        with suppress(OSError):  # It is in use, or gone: the change that was asked for is made all the same.
+            _remove_directory(places, path)
             pruned.append(path)
-        finally:
-            os.close(parent)
     return tuple(pruned)
+
+
+def _remove_directory(places: Places, path: str) -> None:
+    *above, name = _way(path)
+    parent = descent.descend(places.tree, above)
+    if parent is None:
+        raise FileNotFoundError(path)
+    try:
+        os.rmdir(name, dir_fd=parent)
+    finally:
+        os.close(parent)
 
 
 def _stat(parent: int, name: str) -> os.stat_result | None:

@@ -1,7 +1,8 @@
 """Compare-and-swap: a file is changed only if it is what was expected, and displaced bytes are kept."""
 
+import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -49,6 +50,11 @@ def put(path: Path, text: str) -> Identity:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     return identity(path)
+
+
+def names(directories: Directories) -> list[tuple[str, bytes]]:
+    """Return everything in the tree."""
+    return sorted((str(path), path.read_bytes() if path.is_file() else b"") for path in directories.tree.rglob("*"))
 
 
 def appended(expected: Identity, found: Identity) -> Outcome:
@@ -270,3 +276,40 @@ def test_no_descriptor_is_left_open(directories: Directories, places: Places) ->
     assert open_descriptors() == before
     with LocalTree(directories.tree) as tree:
         assert [entry.relative for entry in tree.scan()] == [b"a"]
+
+
+@pytest.mark.parametrize("failing", range(14))
+@pytest.mark.parametrize("kind", ["put", "replace", "remove", "move"])
+def test_a_process_without_descriptors_changes_nothing_or_all(
+    kind: str, failing: int, directories: Directories, places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expect = put(directories.tree / "d/a.md", "old")
+    staged = stage(directories.staging, "s", b"new").name
+    request = {
+        "put": Replace(store_id=STORE, path="/x/y.md", staged=staged, expect=None),
+        "replace": Replace(store_id=STORE, path="/d/a.md", staged=staged, expect=expect, force=True),
+        "remove": Remove(store_id=STORE, path="/d/a.md", expect=expect, trash="kept", prune=("/d",)),
+        "move": Move(store_id=STORE, path="/d/a.md", target="/x/y.md", expect=expect, prune=("/d",)),
+    }[kind]
+    before, opened = names(directories), open_descriptors()
+    calls = iter(range(100))
+
+    def scarce(real: Callable[..., int]) -> Callable[..., int]:
+        def call(*arguments: object, **named: object) -> int:
+            if next(calls) == failing:
+                raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+            return real(*arguments, **named)
+
+        return call
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", scarce(os.open))
+        patched.setattr(os, "dup", scarce(os.dup))
+        try:
+            answer = done(places, request)
+        except OSError:
+            answer = None
+
+    assert (answer is None) == (before == names(directories))
+    assert answer is None or answer.outcome is Outcome.APPLIED
+    assert opened == open_descriptors()
