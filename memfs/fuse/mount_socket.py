@@ -12,6 +12,7 @@ import selectors
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -24,6 +25,9 @@ log = logging.getLogger(__name__)
 _LINE_BYTES = 1 << 20
 _RECEIVE_BYTES = 1 << 16
 _SEND_TIMEOUT_S = 5.0
+_CONNECTIONS = 32
+"""With one more, the oldest is closed: whoever still needs it connects again."""
+_PAUSE_S = 0.05
 _CREDENTIALS = struct.Struct("3i")
 
 
@@ -66,18 +70,21 @@ class MountSocket:
                     return
                 if key.fileobj is self._listener:
                     self._accept()
-                elif isinstance(key.fileobj, socket.socket):
+                elif isinstance(key.fileobj, socket.socket) and key.fileobj in self._pending:
                     self._receive(key.fileobj)
 
     def _accept(self) -> None:
         try:
             connection, _ = self._listener.accept()
         except OSError:
-            return  # The caller went away again.
+            time.sleep(_PAUSE_S)  # The caller went away again, or no descriptor is left: it stays to be accepted.
+            return
         connection.settimeout(_SEND_TIMEOUT_S)
         if not _is_trusted(connection):
             connection.close()
             return
+        if len(self._pending) >= _CONNECTIONS:
+            self._drop(next(iter(self._pending)))
         self._pending[connection] = bytearray()
         self._selector.register(connection, selectors.EVENT_READ)
 

@@ -6,8 +6,9 @@ notifier's thread tells it what changed, the socket's thread answers the worker.
 
 import logging
 import os
+import resource
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,6 +70,7 @@ def run(
     checks.check_host(allow_other=options.allow_other)
     point = checks.locate(mount_point)
     checks.check_state(socket_path.parent, point)
+    _allow_many_files()
     with ExitStack() as stack:
         stack.enter_context(lock.held(socket_path.parent, point))
         checks.check_mount_point(point)
@@ -103,6 +105,13 @@ def check(mount_point: Path, *, state: Path, allow_other: bool) -> None:
     point = checks.locate(mount_point)
     checks.check_state(state, point)
     checks.check_mount_point(point)
+
+
+def _allow_many_files() -> None:
+    """Use all that the system allows: every file that is open but has no name any longer takes a descriptor."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):  # The system's own maximum was lowered since: what there is must do.
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _answering(served: FileSystem, point: Path, operations: "Operations") -> Callable[[Request], Answer]:

@@ -4,7 +4,7 @@ import errno
 import socket
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -171,3 +171,16 @@ def test_an_endless_line_ends_the_connection(serve: Serve, path: Path, monkeypat
     with closing(connected(path)) as caller:
         caller.sendall(b"x" * 101)
         assert b"" == caller.recv(1)
+
+
+def test_callers_that_stay_and_say_half_a_line_keep_nobody_out(serve: Serve, path: Path) -> None:
+    serve(lambda _: Answer())
+    idle = [connected(path) for _ in range(100)]
+    for one in idle:
+        with suppress(BrokenPipeError):
+            one.sendall(b'{"op"')
+
+    assert [Answer()] == asked(path, encode_request(Ping()))
+
+    for one in idle:
+        one.close()
