@@ -32,6 +32,14 @@ def rest(client: socket.socket) -> bytes:
     return found
 
 
+def is_well(client: socket.socket) -> bool:
+    """Read the whole answer of the health endpoint, and tell whether it is the right one."""
+    found = b""
+    while not found.endswith(b"}") and (part := client.recv(1_000)):
+        found += part
+    return found.startswith(b"HTTP/1.1 200")
+
+
 def said(server: StoreServer, request: bytes) -> bytes:
     """Send bytes and return all that comes until the server hangs up."""
     with closing(opened(server)) as client:
@@ -74,7 +82,7 @@ def test_a_request_that_is_never_whole_is_hung_up_on(
 def test_a_second_request_that_is_never_whole_is_hung_up_on_too(hasty: StoreServer) -> None:
     with closing(opened(hasty)) as client:
         client.sendall(head(hasty, "GET /healthz HTTP/1.1"))
-        assert client.recv(1_000).startswith(b"HTTP/1.1 200")
+        assert is_well(client)
         client.sendall(b"GET /hea")
 
         assert rest(client) == NOTHING
@@ -83,12 +91,12 @@ def test_a_second_request_that_is_never_whole_is_hung_up_on_too(hasty: StoreServ
 def test_a_connection_that_idles_between_requests_is_not_hung_up_on(hasty: StoreServer) -> None:
     with closing(opened(hasty)) as patient:
         patient.sendall(head(hasty, "GET /healthz HTTP/1.1"))
-        assert patient.recv(1_000).startswith(b"HTTP/1.1 200")
+        assert is_well(patient)
         # As long as it takes the server to hang up on a silent one.
         assert said(hasty, b"") == NOTHING
 
         patient.sendall(head(hasty, "GET /healthz HTTP/1.1"))
-        assert patient.recv(1_000).startswith(b"HTTP/1.1 200")
+        assert is_well(patient)
 
 
 def test_a_client_that_goes_away_in_the_middle_leaves_nothing(tmp_path: Path) -> None:
