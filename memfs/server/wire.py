@@ -34,7 +34,9 @@ async def read_body(request: Request, cap: int) -> bytes:
             # Up to here the rest was read and dropped, so that the client is listening when the answer comes.
             break
     if length > cap:
-        raise RequestTooLarge(f"the request body is larger than {cap} bytes")
+        raise RequestTooLarge(
+            f"the request body is larger than {cap} bytes", remedy="Split the content into several memories"
+        )
     return b"".join(parts)
 
 
@@ -75,4 +77,4 @@ def is_retry(request: Request) -> bool:
 def _first(error: ValidationError, whole: str) -> str:
     found = error.errors(include_url=False, include_context=False, include_input=False)[0]
     where = ".".join(ascii(str(part)[:_SHOWN])[1:-1] for part in found["loc"]) or whole
-    return f"{where}: {found['msg']}"
+    return f"{where}: {found['msg'].removeprefix('Value error, ')}"

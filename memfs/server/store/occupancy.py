@@ -3,7 +3,7 @@
 Used by create and rename, inside their write transaction. Compared by whole segments and bytes, never with LIKE.
 """
 
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import Connection, bindparam, select
 
 from memfs.core.errors import PathConflict
 from memfs.core.paths import StorePath, ancestors
@@ -13,11 +13,8 @@ _MEMORIES = tables.memories.c
 _OTHERS = select(_MEMORIES.path, _MEMORIES.id).where(
     _MEMORIES.store_id == bindparam("store_id"), _MEMORIES.id != bindparam("besides")
 )
-_AT_OR_ABOVE = (
-    _OTHERS.where(_MEMORIES.path.in_(bindparam("paths", expanding=True)))
-    .order_by(func.length(_MEMORIES.path).desc())
-    .limit(1)
-)
+# No more than one of them can be a memory: each lies above the next.
+_AT_OR_ABOVE = _OTHERS.where(_MEMORIES.path.in_(bindparam("paths", expanding=True)))
 _BELOW = (
     _OTHERS.where(_MEMORIES.path >= bindparam("first"), _MEMORIES.path < bindparam("past"))
     .order_by(_MEMORIES.path)

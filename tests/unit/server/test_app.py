@@ -18,6 +18,7 @@ from memfs.server.store.stamps import Stamps
 from memfs.server.store.stores import Stores
 
 TOKEN = "memfs-key-of-a-test"
+OTHER = "memfs-key-of-another"
 SECRET = "a-content-that-no-log-may-show"
 
 
@@ -25,15 +26,16 @@ SECRET = "a-content-that-no-log-may-show"
 def ask(database: Database, stamps: Stamps, clock: Any) -> Callable[..., httpx.Response]:
     """Ask the application, without a socket."""
     keys = Keys(database, stamps, clock)
-    keys.ensure(TOKEN)
+    for token in (TOKEN, OTHER):
+        keys.ensure(token)
 
     async def once(method: str, path: str, *, settle_retries: bool = True, **more: Any) -> httpx.Response:
         store = SqlStore.on(database, stamps, Limits())
         app = create_app(store, keys, Limits(), stamps, settle_retries=settle_retries)
         transport = httpx.ASGITransport(app)
-        headers = {"authorization": f"Bearer {TOKEN}"}
-        async with httpx.AsyncClient(transport=transport, base_url="http://server", headers=headers) as client:
-            return await client.request(method, path, **more)
+        headers = {"authorization": f"Bearer {TOKEN}", **more.pop("headers", {})}
+        async with httpx.AsyncClient(transport=transport, base_url="http://server") as client:
+            return await client.request(method, path, headers=headers, **more)
 
     return lambda *arguments, **more: asyncio.run(once(*arguments, **more))
 
@@ -143,3 +145,13 @@ def test_what_counts_no_attempt_is_no_retry(ask: Callable[..., httpx.Response], 
     second = ask("POST", "/v1/memory_stores", json={"name": "n"}, headers={"x-stainless-retry-count": count}).json()
 
     assert first["id"] != second["id"]
+
+
+def test_a_retry_is_settled_for_the_one_who_made_it_only(ask: Callable[..., httpx.Response]) -> None:
+    another = {"authorization": f"Bearer {OTHER}", "x-stainless-retry-count": "1"}
+    store = ask("POST", "/v1/memory_stores", json={"name": "n"}).json()
+    memories = f"/v1/memory_stores/{store['id']}/memories"
+    ask("POST", memories, json={"path": "/a", "content": ""})
+
+    assert ask("POST", memories, json={"path": "/a", "content": ""}, headers=another).status_code == 409
+    assert ask("POST", "/v1/memory_stores", json={"name": "n"}, headers=another).json()["id"] != store["id"]

@@ -20,6 +20,7 @@ from memfs.server.store import tables
 from memfs.server.store.database import Database, open_sqlite
 from memfs.server.store.sql import SqlStore, last_moment
 from memfs.server.store.stamps import Stamps, microseconds
+from memfs.server.store.stores import StoreFilter, Stores
 from memfs.server.store.versions import Content
 
 KEY = {"id": "apikey_1", "token_sha256": "x", "created_at": 1}
@@ -137,6 +138,25 @@ def test_the_last_moment_is_that_of_any_store_or_version(database: Database, sta
     memory = store.memories.create(made.id, parse("/a"), Content.of(b""), view=View.BASIC, by="apikey_1")
 
     assert last_moment(database) == microseconds(memory.created_at)
+
+
+def test_rows_of_one_moment_are_paged_once_each_by_descending_id(database: Database) -> None:
+    """Two processes may write at the same microsecond."""
+    row = {"name": "n", "description": "", "metadata": "{}", "created_by": "apikey_1", "memories": 0}
+    with database.write() as connection:
+        for name in "bdac":
+            connection.execute(
+                insert(tables.stores), row | {"id": f"memstore_{name}", "created_at": 7, "updated_at": 7}
+            )
+    stores = Stores(database, Stamps(lambda: 8))
+    found, page = [], None
+    while True:
+        shown = stores.list(StoreFilter(), limit=1, page=page)
+        found += [one.id[-1] for one in shown.data]
+        if (page := shown.next_page) is None:
+            break
+
+    assert found == ["d", "c", "b", "a"]
 
 
 @pytest.mark.parametrize(
