@@ -26,7 +26,7 @@ def told(mount_point: Path) -> str:
     """Return a clause for a message: who holds the mount."""
     found = holders(mount_point)
     if not found:
-        return "a program of another user holds it"
+        return "held by a program of another user, or by one that comes and goes"
     more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
     return f"held by {', '.join(found[:SHOWN])}{more}"
 

@@ -18,9 +18,11 @@ from memfs.fuse import mountinfo, outside
 from memfs.fuse import structures as lib
 from memfs.fuse.mountinfo import SOURCE
 from memfs.fuse.operations import Operations
+from memfs.fuse.outside import Pulse
 from memfs.fuse.signals import INTERRUPT
 
 _INTERRUPT_EVERY_S = 0.05
+_LOOK_TIMEOUT_S = 5.0
 
 
 class Session:
@@ -49,8 +51,7 @@ class Session:
             lib.unmount(os.fsencode(mount_point), self._channel)
             raise MountRefused(f"libfuse refused the mount at {mount_point}")
         lib.session_add_chan(self._session, self._channel)
-        found = mountinfo.at(mount_point)
-        self._mount_id = found.mount_id if found else 0
+        self._mount = mountinfo.at(mount_point)
         self._ended, self._may_go = threading.Event(), threading.Event()
 
     def start(self, on_end: Callable[[], None]) -> None:
@@ -65,7 +66,10 @@ class Session:
 
     def is_mounted(self) -> bool:
         """Tell whether the mount still has its place in the namespace."""
-        return any(mount.mount_id == self._mount_id for mount in mountinfo.read())
+        if self._mount not in mountinfo.read():
+            return False
+        # The numbers of a mount that is gone are given to the next one: only a dead one can be this one.
+        return not self.has_ended or outside.look(self._point, _LOOK_TIMEOUT_S) is Pulse.DEAD
 
     def notify_entry(self, parent: int, name: bytes) -> int:
         """Make the kernel forget what ``name`` is; returns 0 or a negative errno."""

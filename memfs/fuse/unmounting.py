@@ -83,7 +83,7 @@ def _await_end(process: int, server: int | None, point: Path, *, lazy: bool, tim
     if not poll.poll(timeout_s * 1_000):
         raise MountRefused(
             f"{point} is unmounted, but its process {server} has not ended after {timeout_s:g} s",
-            remedy=f"End it: kill {server}",
+            remedy=f"End it, nothing is lost by it: kill -9 {server}",
         )
 
 

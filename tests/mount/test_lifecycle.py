@@ -160,6 +160,21 @@ def test_an_aborted_connection_ends_the_process_with_a_message_and_leaves_no_mou
     assert not mounted.is_mounted()
 
 
+def test_a_process_that_ends_late_leaves_the_next_mount_alone(prepared: Callable[..., Any]) -> None:
+    """The kernel gives the numbers of a mount that is gone to the next one, here at the same place."""
+    first = prepared().start()
+    second = prepared(point=first.point)
+    first.process.send_signal(signal.SIGSTOP)
+    outside.unmount(first.point, lazy=True)
+    second.start()
+    assert second.is_ready, second.told()
+
+    first.process.send_signal(signal.SIGCONT)
+
+    assert 0 == first.ended(), first.told()
+    assert ["notes"] == [one.name for one in second.point.iterdir()]
+
+
 def test_a_mount_that_hangs_is_told_from_a_dead_one(mounted: Any) -> None:
     mounted.process.send_signal(signal.SIGSTOP)
 

@@ -33,7 +33,7 @@ def test_a_message_names_three_holders_at_most(monkeypatch: pytest.MonkeyPatch) 
 def test_a_message_does_not_guess_whom_it_cannot_see(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(holders, "holders", lambda _point: [])
 
-    assert "a program of another user holds it" == holders.told(Path("/mnt/memory"))
+    assert "held by a program of another user, or by one that comes and goes" == holders.told(Path("/mnt/memory"))
 
 
 def test_the_process_that_serves_a_mount_is_found_by_its_lock(tmp_path: Path) -> None:
