@@ -14,6 +14,7 @@ from memfs.core.errors import (
     AlreadyHeld,
     AuthenticationFailed,
     ConcurrentChange,
+    Conflicted,
     InvalidRequest,
     MemfsError,
     NotFound,
@@ -21,6 +22,7 @@ from memfs.core.errors import (
     RemoteUnavailable,
     RequestTooLarge,
     StateDamaged,
+    StateUnavailable,
     StoreFull,
     StoreReadOnly,
 )
@@ -44,6 +46,7 @@ FULL_WAIT_S = 30.0
 
 OF_THE_STORE = (
     RemoteUnavailable, AuthenticationFailed, PermissionRefused, NotFound, StoreReadOnly, StateDamaged,
+    StateUnavailable,
 )  # fmt: skip
 """What stops a store's sync: no single path is to blame. A NotFound that gets here is about the store."""
 
@@ -58,6 +61,10 @@ class Executor:
         self._pulls = Pulls(replica)
         self._pushes = Pushes(replica)
         self._slots = asyncio.Semaphore(IN_PARALLEL)
+        self._refusals: list[MemfsError] = []
+        """What the store was refused with in this lot."""
+        self._has_worked = False
+        """Whether anything of this lot worked."""
 
     async def decisions(self, decisions: Sequence[Decision]) -> None:
         """Carry out the actions of one phase; see `_run` for what is raised."""
@@ -127,24 +134,44 @@ class Executor:
     async def _run(self, steps: Sequence[Step]) -> None:
         """Take the steps, so many at a time, and record each lot.
 
-        Raises:
-            MemfsError: One of `OF_THE_STORE`, the first one met; what was done before is recorded.
-        """
-        for start in range(0, len(steps), AT_ONCE):
-            lot = steps[start : start + AT_ONCE]
-            results = await asyncio.gather(*(self._take(*step) for step in lot), return_exceptions=True)
-            with self._replica.state.transaction():
-                record(self._replica, [one for one in results if isinstance(one, Outcome)])
-            await self.tell()
-            for one in results:
-                if isinstance(one, BaseException):
-                    raise one
+        A trouble of the store ends it only where nothing worked: one path that is refused for ever, by a gateway say,
+        holds up none of the others.
 
-    async def _take(self, path: StorePath, side: Side, step: Callable[[], Awaitable[Outcome]]) -> Outcome:
+        Raises:
+            MemfsError: One of `OF_THE_STORE`, the first one met; what was done is recorded.
+        """
+        failure: BaseException | None = None
+        for start in range(0, len(steps), AT_ONCE):
+            results = await self._take_lot(steps[start : start + AT_ONCE])
+            failures = [one for one in results if isinstance(one, BaseException)]
+            for one in failures:
+                if not isinstance(one, OF_THE_STORE):
+                    raise one
+            failure = failure or next(iter(failures), None)
+            if failures and len(failures) == len(results):
+                break
+        if failure is not None:
+            raise failure
+
+    async def _take_lot(self, lot: Sequence[Step]) -> list[Outcome | BaseException]:
+        self._refusals, self._has_worked = [], False
+        results = await asyncio.gather(*(self._take(*step) for step in lot), return_exceptions=True)
+        with self._replica.state.transaction():
+            record(self._replica, [one for one in results if isinstance(one, Outcome)])
+        await self.tell()
+        return results
+
+    async def _take(  # noqa: PLR0911  (one for each kind of failure)
+        self, path: StorePath, side: Side, step: Callable[[], Awaitable[Outcome]]
+    ) -> Outcome:
         async with self._slots:
+            if len(self._refusals) >= IN_PARALLEL and not self._has_worked:
+                # Nobody answers: the others of the lot need not find out one by one.
+                raise self._refusals[0]
             try:
-                return await step()
-            except OF_THE_STORE:
+                outcome = await step()
+            except OF_THE_STORE as error:
+                self._refusals.append(error)
                 raise
             except AlreadyHeld:
                 return Outcome(postponed=path)
@@ -155,10 +182,16 @@ class Executor:
                 return Outcome(trouble=trouble, postponed=path, wait_s=FULL_WAIT_S)
             except (InvalidRequest, RequestTooLarge) as error:
                 return self._refused(path, side, error)
+            except Conflicted as error:
+                trouble = Trouble(path=path, side=side, code=error.code, message=f"{path}: {error}")
+                return Outcome(trouble=trouble, read_again=(path,), postponed=path)
             except OSError as error:
                 message = f"{path}: {error.strerror or error}"
                 trouble = Trouble(path=path, side=side, code="not_written", message=message)
                 return Outcome(trouble=trouble, postponed=path)
+            else:
+                self._has_worked = True
+                return outcome
 
     def _refused(self, path: StorePath, side: Side, error: MemfsError) -> Outcome:
         """Park a path until its bytes change; everything else goes on."""

@@ -10,10 +10,10 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from memfs.core.attachment import Attachment
-from memfs.core.errors import MemfsError, RemoteUnavailable, StateDamaged
+from memfs.core.errors import MemfsError, RemoteUnavailable, StateDamaged, StateUnavailable
 from memfs.core.plan import Side
 from worker.cycle import Cycle, Decided
-from worker.execute import OF_THE_STORE
+from worker.disk import disk_trouble
 from worker.gate import Gate
 from worker.replica import Replica
 from worker.settling import Settling
@@ -26,6 +26,8 @@ PAGE_S = 60.0
 """Listings average at most one page in so many seconds."""
 STOPPED_S = 300.0
 """After a refused credential or a store that is gone, it is asked again this late."""
+BROKEN_BASE_S, BROKEN_CAP_S = 1.0, 30.0
+"""How long a store is left alone whose disk refused, twice as long each time."""
 RESETTLE_S = 0.05
 """How long a file that changed under the worker's hands is left alone where nobody waits for it to settle."""
 _SCAN = "scan"
@@ -53,6 +55,9 @@ class Runner:
         self._scan_wanted: Settling[str] = Settling()
         self._scan_due = self._listing_due = self._poll_due = 0.0
         self._stopped_until = 0.0
+        self._broken_until = 0.0
+        self._breaks = 0
+        self._said: tuple[str, str] | None = None
         self._listing: asyncio.Task[None] | None = None
         self._decided: Decided | None = None
         self.has_synced = asyncio.Event()
@@ -79,7 +84,7 @@ class Runner:
 
     def want_everything(self) -> None:
         """Look at both sides anew, at once."""
-        self._scan_due = self._listing_due = self._poll_due = self._stopped_until = 0.0
+        self._scan_due = self._listing_due = self._poll_due = self._stopped_until = self._broken_until = 0.0
         self._wake.set()
 
     def attach(self, attachment: Attachment) -> None:
@@ -112,24 +117,36 @@ class Runner:
         Raises:
             MemfsError: The remote cannot be worked with; what was done is recorded.
         """
-        await self._scan()
-        await self._list()
-        await self.settle(wait_s)
+        with disk_trouble(self._where):
+            await self._scan()
+            await self._list()
+            await self.settle(wait_s)
 
     async def drain(self, timeout_s: float) -> None:
-        """Sync what is owed, for at most so long; what then is left stays recorded as pending."""
+        """Sync what is owed, for at most so long; what then is left stays recorded as pending.
+
+        Raises:
+            StateDamaged: The store's database cannot be worked with any more.
+        """
         until = self._clock() + timeout_s
         await self._end_listing()
-        await self._scan()
+        has_scanned = False
         while True:
             try:
-                await self._complete()
-                await self.settle(until - self._clock())
-            except OF_THE_STORE as error:
+                with disk_trouble(self._where):
+                    if not has_scanned:
+                        await self._scan()
+                    has_scanned = True
+                    await self._complete()
+                    await self.settle(until - self._clock())
+            except StateDamaged:
+                raise
+            except MemfsError as error:
                 self.failed(error)
-                if not isinstance(error, RemoteUnavailable) or self._gate.opens_at >= until:
+                due = self._broken_until if isinstance(error, StateUnavailable) else self._gate.opens_at
+                if not isinstance(error, RemoteUnavailable | StateUnavailable) or due >= until:
                     return
-                await self._sleep(max(0.0, self._gate.opens_at - self._clock()))
+                await self._sleep(max(0.0, due - self._clock()))
             else:
                 return
 
@@ -166,11 +183,14 @@ class Runner:
         return sorted(refused | set(self.replica.state.pending))
 
     async def _guarded_turn(self) -> None:
+        if self._clock() < self._broken_until:
+            return
         try:
-            await self._turn()
+            with disk_trouble(self._where):
+                await self._turn()
         except StateDamaged:
             raise
-        except OF_THE_STORE as error:
+        except MemfsError as error:
             self.failed(error)
 
     async def _turn(self) -> None:
@@ -194,6 +214,9 @@ class Runner:
     async def _rest(self) -> None:
         """Sleep until something is due, or until there is a reason to look."""
         now = self._clock()
+        if now < self._broken_until:
+            await self._sleep(self._broken_until - now)
+            return
         due = [self._scan_due, self.replica.dirty.next_due(), self._scan_wanted.next_due()]
         if not self._may_ask():
             due.append(max(self._gate.opens_at, self._stopped_until))
@@ -270,23 +293,47 @@ class Runner:
 
     # -------------------------------------------------------------------------------------------------- how it went
 
+    @property
+    def _where(self) -> str:
+        return f"the state of the store {self.replica.attachment.name}"
+
     def _worked(self) -> None:
         self._gate.worked()
+        self._breaks = 0
         if self._note(None):
             log.info("the store %s syncs again", self.replica.attachment.name)
 
     def failed(self, error: MemfsError) -> None:
         """Take in why the store cannot be synced for now, and say so once."""
         self.has_synced.set()
-        if isinstance(error, RemoteUnavailable):
+        self._poll_due = 0.0
+        if isinstance(error, StateUnavailable):
+            self._broke()
+        elif isinstance(error, RemoteUnavailable):
             self._gate.failed(error)
         else:
             self._stopped_until = self._clock() + STOPPED_S
-        self._poll_due = 0.0
-        self._decided = self._cycle.look()
-        if self._note(error):
+        is_news = self._note(error)
+        if is_news:
             log.warning("the store %s does not sync for now: %s", self.replica.attachment.name, error)
 
+    def _broke(self) -> None:
+        """Leave everything alone for a while; what was seen and not taken in is then looked for anew."""
+        replica = self.replica
+        self._broken_until = self._clock() + min(BROKEN_CAP_S, BROKEN_BASE_S * 2.0 ** min(self._breaks, 10))
+        self._breaks += 1
+        self._scan_due = 0.0
+        replica.suspect(replica.local.files.keys() | replica.remote.memories.keys() | replica.state.baseline.paths)
+
     def _note(self, error: MemfsError | None) -> bool:
-        with self.replica.state.transaction():
-            return self.replica.state.set_error(error)
+        """Record how it goes; tell whether that is news. A disk that refuses is not asked to keep it."""
+        found = None if error is None else (error.code, str(error))
+        is_news, self._said = found != self._said, found
+        try:
+            if error is not None and not isinstance(error, StateUnavailable):
+                self._decided = self._cycle.look()
+            with self.replica.state.transaction():
+                self.replica.state.set_error(error)
+        except StateUnavailable:
+            self._broke()
+        return is_news

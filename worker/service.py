@@ -10,14 +10,14 @@ import logging
 import os
 import random
 import signal
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from memfs.core.attachment import Attachment, WantedStore
-from memfs.core.errors import AlreadyHeld, RemoteUnavailable, Unsynced
+from memfs.core.errors import AlreadyHeld, MemfsError, RemoteUnavailable, Unsynced
 from memfs.core.limits import Limits
 from memfs.core.names import Names
 from memfs.core.tree_requests import Reload
@@ -26,6 +26,7 @@ from memfs.remote.attach import resolve
 from memfs.remote.protocol import Remote
 from memfs.state.attachments import attach, attached
 from memfs.state.layout import Layout
+from worker.disk import disk_trouble
 from worker.gate import Gate
 from worker.owner import MountOwner
 from worker.replica import Clock, Replica
@@ -37,6 +38,8 @@ log = logging.getLogger(__name__)
 ONCE_WAIT_S = 5.0
 """How long `sync_once` waits for what is not due yet: a deletion's window, a file in the middle of being written."""
 UNWATCHED_SCAN_S = 5.0
+PATIENCE_S = 5.0
+"""A remote that has not said by then which stores there are is not waited for, where they are known from before."""
 _SHOWN = 10
 _STOP = (signal.SIGTERM, signal.SIGINT)
 
@@ -61,8 +64,9 @@ async def serve(options: Options, remote: Remote) -> None:
         AlreadyHeld: Another worker works on this state.
         NotFound, UsageError, AuthenticationFailed, PermissionRefused: The stores cannot be attached.
         StateDamaged: A store's database cannot be worked with.
+        StateUnavailable: The state directory cannot be used for now.
     """
-    with _worker_lock(options.layout):
+    with disk_trouble(str(options.layout.root)), _worker_lock(options.layout):
         service = _Service(options, remote)
         try:
             await service.run()
@@ -77,7 +81,7 @@ async def sync_once(options: Options, remote: Remote) -> None:
         Unsynced: Something is not the same on both sides; the message names it.
         MemfsError: As `serve`, and where the remote cannot be worked with.
     """
-    with _worker_lock(options.layout):
+    with disk_trouble(str(options.layout.root)), _worker_lock(options.layout):
         service = _Service(options, remote)
         try:
             await service.once()
@@ -97,6 +101,8 @@ class _Service:
         self._stop = asyncio.Event()
         self._is_hurried = asyncio.Event()
         self._attached = asyncio.Event()
+        self._news = asyncio.Event()
+        """Set when a task ended, or when a signal came."""
 
     def close(self) -> None:
         """Give everything back."""
@@ -125,29 +131,40 @@ class _Service:
             await self._work()
         finally:
             await _cancel(self._tasks.values())
+        if not self._attached.is_set():
+            # Stopped before the remote said which stores there are: what is here is looked at nevertheless.
+            await self._attach(_known(self._options), is_certain=False)
         await self._drain()
 
     async def _work(self) -> None:
         """Resolve the stores and let the runners run, until a signal asks to stop or something failed for good."""
-        stopped = asyncio.create_task(self._stop.wait())
-        helpers = [asyncio.create_task(self._resolve()), asyncio.create_task(self._tell_when_synced())]
+        helpers = [self._task(self._resolve()), self._task(self._tell_when_synced())]
         try:
-            while not stopped.done():
-                tasks: list[asyncio.Task[None]] = [*helpers, *self._tasks.values()]
-                await asyncio.wait([stopped, *tasks], return_when=asyncio.FIRST_COMPLETED)
-                for task in tasks:
+            while not self._stop.is_set():
+                await self._news.wait()
+                self._news.clear()
+                for task in (*helpers, *self._tasks.values()):
                     if task.done() and not task.cancelled():
                         task.result()  # A runner ends by itself only when it failed for good.
-                helpers = [task for task in helpers if not task.done()]
         finally:
-            await _cancel([stopped, *helpers])
+            await _cancel(helpers)
+
+    def _task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        task.add_done_callback(lambda _: self._news.set())
+        return task
 
     # ------------------------------------------------------------------------------------------------------- stores
 
     async def _resolve(self) -> None:
         """Attach the wanted stores; while the remote is away, those that are known from before."""
+        asking = asyncio.create_task(resolve(self._remote, self._options.wanted))
         try:
-            attachments = await resolve(self._remote, self._options.wanted)
+            await asyncio.wait([asking], timeout=PATIENCE_S)
+            if not asking.done() and (known := _known(self._options)):
+                log.info("the remote is slow, so the stores are taken as they were last")
+                await self._attach(known, is_certain=False)
+            attachments = await asking
         except RemoteUnavailable as error:
             log.warning("the remote is away, so the stores are taken as they were last: %s", error)
             notify(status=str(error))
@@ -156,6 +173,8 @@ class _Service:
             for runner in self._runners.values():
                 runner.failed(error)
             attachments = await self._resolve_again()
+        finally:
+            asking.cancel()
         await self._attach(attachments)
 
     async def _resolve_again(self) -> list[Attachment]:
@@ -189,9 +208,9 @@ class _Service:
         )  # fmt: skip
         runner = Runner(replica, self._gate, poll_s=options.poll_s)
         self._runners[attachment.store_id] = runner
-        if self._watch is not None:
+        if self._watch is not None and not self._stop.is_set():
             self._watch_tree(self._watch, runner)
-            self._tasks[attachment.store_id] = asyncio.create_task(runner.run())
+            self._tasks[attachment.store_id] = self._task(runner.run())
 
     async def _end(self, store_id: str) -> None:
         runner, task = self._runners.pop(store_id), self._tasks.pop(store_id, None)
@@ -231,6 +250,7 @@ class _Service:
         if self._stop.is_set():
             self._is_hurried.set()
         self._stop.set()
+        self._news.set()
 
     def _look(self) -> None:
         for runner in self._runners.values():
@@ -241,8 +261,10 @@ class _Service:
         await self._attached.wait()
         for runner in list(self._runners.values()):
             await runner.has_synced.wait()
-        notify(ready=True, status=f"{len(self._runners)} stores")
-        log.info("ready: %d stores", len(self._runners))
+        count = len(self._runners)
+        stores = "1 store" if count == 1 else f"{count} stores"
+        notify(ready=True, status=stores)
+        log.info("ready: %s", stores)
 
     async def _drain(self) -> None:
         timeout_s = self._options.drain_timeout_s
@@ -250,8 +272,16 @@ class _Service:
         draining = asyncio.gather(*(one.drain(timeout_s) for one in self._runners.values()), return_exceptions=True)
         ends: list[asyncio.Future[Any]] = [hurried, draining]
         await asyncio.wait(ends, timeout=timeout_s + 1.0, return_when=asyncio.FIRST_COMPLETED)
+        if draining.done():
+            self._say_what_failed(draining.result())
         await _cancel(ends)
         self._say_what_is_left()
+
+    def _say_what_failed(self, results: Sequence[BaseException | None]) -> None:
+        for runner, failure in zip(self._runners.values(), results, strict=True):
+            if failure is not None:
+                mistake = None if isinstance(failure, MemfsError) else failure
+                log.error("%s was not drained: %s", runner.replica.attachment.name, failure, exc_info=mistake)
 
     def _say_what_is_left(self) -> None:
         left = [

@@ -39,6 +39,7 @@ _LOGGERS = (
     "watchdog.observers.inotify_c",
     "watchdog.observers.inotify_move_event_grouper",
 )
+_MADE_GOOD = ("overflow", "when the thread is inactive")
 _EVENTS: list[type[FileSystemEvent]] = [
     FileCreatedEvent, FileModifiedEvent, FileMovedEvent, FileDeletedEvent, FileClosedEvent,
     DirCreatedEvent, DirMovedEvent, DirDeletedEvent,
@@ -84,9 +85,15 @@ class Watch:
             self._observer.unschedule(watch)
 
     def is_complete(self, root: Path, directories: Collection[str]) -> bool:
-        """Tell whether each directory below the tree (``/a/b``) has a watch; a tree that is not watched has none."""
+        """Tell whether each directory below the tree (``/a/b``) has a watch; a tree that is not watched has none.
+
+        A directory that went since it was seen needs none.
+        """
         watched = self._watched(root)
-        return watched is None or all(os.fsencode(f"{root}{one}") in watched for one in directories)
+        if watched is None:
+            return True
+        missing = [path for one in directories if os.fsencode(path := f"{root}{one}") not in watched]
+        return not any(Path(path).is_dir() for path in missing)
 
     def renew(self, root: Path) -> bool:
         """Watch a tree anew, with all its directories; False where the kernel refuses."""
@@ -151,5 +158,6 @@ class _OverflowFilter(logging.Filter):
         if self.is_closing:
             return False
         self._scan()
-        # Lost events are made good by the scan; anything else that went wrong is worth its line.
-        return "overflow" not in record.getMessage()
+        # Lost events are made good by the scan, also those of a watch that is just being renewed; anything else that
+        # went wrong is worth its line.
+        return not any(text in record.getMessage() for text in _MADE_GOOD)

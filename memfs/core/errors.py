@@ -30,6 +30,7 @@ MemfsError
 │   ├── MountPointMissing · MountPointBusy · MountPointNotEmpty · StaleMount · NotMounted · StateBelowMount
 │   └── DeviceMissing · LibfuseMissing · FusermountMissing
 ├── StateDamaged                what the worker knows of a store cannot be read
+├── StateUnavailable            the disk does not let the worker work for now
 └── Unsynced                    what was asked for is not all on the remote yet
 """
 
@@ -275,6 +276,12 @@ class StateDamaged(MemfsError):
     """A store's state.db is no database, is damaged, or was made by a newer memfs; the message names the file."""
 
     code, exit_code = "state_damaged", 10
+
+
+class StateUnavailable(MemfsError):
+    """The state directory cannot be read or written for now: the disk is full, the database locked, files exhausted."""
+
+    code, exit_code, retryable = "state_unavailable", 10, True
 
 
 class Unsynced(MemfsError):

@@ -14,10 +14,17 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from memfs.core.errors import StateDamaged
+from memfs.core.errors import StateDamaged, StateUnavailable
 
 SCHEMA_VERSION = 1
 """PRAGMA user_version. 0 is a file without a schema yet: a worker is just making it."""
+
+_PRIMARY = 0xFF
+_FOR_NOW = frozenset({
+    sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_NOMEM,
+})  # fmt: skip
+"""What SQLite says about the disk and about other processes, not about the file."""
 
 _SCHEMA = """
 -- How the store is attached. One row. The mount takes it from here, so that it can start while the remote is down.
@@ -97,6 +104,7 @@ def open_to_write(path: Path) -> sqlite3.Connection:
 
     Raises:
         StateDamaged: The file is no database, is damaged, or was made by a newer memfs.
+        StateUnavailable: The disk is full, or the file locked or not to be opened for now.
     """
     with readable(path):
         connection = sqlite3.connect(path, isolation_level=None, timeout=10)
@@ -114,6 +122,7 @@ def open_to_read(path: Path) -> Iterator[sqlite3.Connection | None]:
 
     Raises:
         StateDamaged: The file is no database, is damaged, or was made by a newer memfs.
+        StateUnavailable: The disk is full, or the file locked or not to be opened for now.
     """
     if not path.exists():
         yield None
@@ -132,20 +141,25 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
+        connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # A full disk may have ended it already.
+            connection.execute("ROLLBACK")
         raise
-    connection.execute("COMMIT")
 
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Name the file where SQLite finds it damaged."""
+    """Name the file where SQLite finds it damaged, or cannot work with it for now."""
     try:
         yield
     except sqlite3.DatabaseError as error:
+        if _PRIMARY & getattr(error, "sqlite_errorcode", 0) in _FOR_NOW:
+            raise StateUnavailable(
+                f"{path} cannot be used for now: {error}", remedy="Look for a full disk, or who holds the database"
+            ) from None
         if type(error) is not sqlite3.DatabaseError:
-            # A locked database, a full disk or a mistake of ours: the subclasses are no damage.
+            # A mistake of ours: the other subclasses are no damage.
             raise
         raise _damaged(path, str(error)) from None
 

@@ -23,6 +23,14 @@ class StoreState:
     def __init__(self, layout: StoreLayout) -> None:
         self._path = layout.database
         self._connection = open_to_write(layout.database)
+        self._changed: set[str] = set()
+        try:
+            self._load()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _load(self) -> None:
         with readable(self._path):
             self.baseline = Baseline(self._connection)
             self.problems = Problems(self._connection)
@@ -32,7 +40,6 @@ class StoreState:
             self._error: tuple[str, str] = self._connection.execute(
                 "SELECT error_code, error_message FROM sync_status"
             ).fetchone()
-        self._changed: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -48,13 +55,18 @@ class StoreState:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make every change inside durable together.
+        """Make every change inside durable together, or none: then what is known is what the database says.
 
         Raises:
             StateDamaged: The database cannot be written or read any more.
+            StateUnavailable: It cannot be written for now.
         """
-        with readable(self._path), transaction(self._connection):
-            yield
+        try:
+            with readable(self._path), transaction(self._connection):
+                yield
+        except BaseException:
+            self._load()
+            raise
 
     # ------------------------------------------------------------------------------------ directories that were made
 

@@ -95,6 +95,8 @@ def test_a_directory_without_a_watch_is_found_and_the_tree_watched_anew(
 ) -> None:
     (tmp_path / "d").mkdir()
     assert heard.until(lambda: watch.is_complete(tmp_path, ["/d"]))
+    # A link stands for a directory whose watch failed: watchdog does not follow it.
+    (tmp_path / "missed").symlink_to(tmp_path / "d")
     assert not watch.is_complete(tmp_path, ["/d", "/missed"])
 
     assert watch.renew(tmp_path)
@@ -102,6 +104,18 @@ def test_a_directory_without_a_watch_is_found_and_the_tree_watched_anew(
     assert watch.is_complete(tmp_path, ["/d"])
     (tmp_path / "d" / "a.md").write_text("text")
     assert heard.until(lambda: b"d/a.md" in heard.changed)
+
+
+def test_a_directory_that_went_since_it_was_seen_needs_no_watch(watch: Watch, tmp_path: Path) -> None:
+    assert watch.is_complete(tmp_path, ["/gone"])
+
+
+@pytest.mark.usefixtures("watch")
+def test_what_an_ended_watch_says_is_a_reason_to_scan(heard: Heard, caplog: pytest.LogCaptureFixture) -> None:
+    logging.getLogger("watchdog.observers.inotify").warning("queue_events() called when the thread is inactive")
+
+    assert 1 == heard.scans
+    assert "inactive" not in caplog.text
 
 
 @pytest.mark.expect_log("cannot be watched")
