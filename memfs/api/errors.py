@@ -111,7 +111,7 @@ def from_response(status: int, content: bytes, answered: Mapping[str, str]) -> M
     inner = _envelope(content)
     if inner is None:
         return _from_bare(status, answered)
-    message = _text(inner.get("message")) or f"the remote answered {status} without a message"
+    message = _one_line(_text(inner.get("message"))) or f"the remote answered {status} without a message"
     kind = _kind(status, inner, answered, message)
     if issubclass(kind, PathConflict):
         return kind(
@@ -180,4 +180,10 @@ def _retry_after_s(answered: Mapping[str, str]) -> float | None:
 
 
 def _text(value: object) -> str:
-    return value[:_SHOWN] if isinstance(value, str) else ""
+    return value if isinstance(value, str) else ""
+
+
+def _one_line(message: str) -> str:
+    """Return the remote's words as a log and a terminal can take them: others wrote them."""
+    words = " ".join(message[:_SHOWN].split())
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in words)

@@ -84,14 +84,15 @@ def test_a_client_understands_what_the_server_said(error: type[MemfsError]) -> N
     assert str(understood) == str(said)
 
 
-def test_a_path_conflict_keeps_what_is_in_the_way() -> None:
-    said = PathConflict("taken", conflicting_path="/a", conflicting_memory_id="mem_1")
+@pytest.mark.parametrize("path", ["/a", "/" + "/".join(["x" * 50] * 20), "/\u00a0\ue000"])
+def test_a_path_conflict_keeps_what_is_in_the_way(path: str) -> None:
+    said = PathConflict("taken", conflicting_path=path, conflicting_memory_id="mem_1")
     content = json.dumps(envelope.body(said, "req_01x")).encode()
 
     understood = envelope.from_response(409, content, {})
 
     assert isinstance(understood, PathConflict)
-    assert (understood.conflicting_path, understood.conflicting_memory_id) == ("/a", "mem_1")
+    assert (understood.conflicting_path, understood.conflicting_memory_id) == (path, "mem_1")
 
 
 @pytest.mark.parametrize("error", [PreconditionFailed, PathConflict, StoreFull, Conflicted])
@@ -180,3 +181,9 @@ def test_the_wait_that_the_remote_asks_for_is_kept(headers: dict[str, str], expe
 
 def test_an_endless_message_is_cut() -> None:
     assert len(envelope.from_response(400, wired("invalid_request_error", "x" * 10_000), {}).message) == 300
+
+
+def test_a_message_cannot_steer_a_terminal_or_add_a_line_to_a_log() -> None:
+    said = wired("invalid_request_error", "one\r\n2026 ERROR forged\x1b[2J\u202e é")
+
+    assert envelope.from_response(400, said, {}).message == "one 2026 ERROR forged\ufffd[2J\ufffd é"
