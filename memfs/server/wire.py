@@ -15,7 +15,6 @@ from memfs.core.errors import InvalidRequest, RequestTooLarge
 
 Model = TypeVar("Model", bound=BaseModel)
 _SHOWN = 60
-_DRAINED = 16
 
 
 async def read_body(request: Request, cap: int) -> bytes:
@@ -28,15 +27,12 @@ async def read_body(request: Request, cap: int) -> bytes:
     length = 0
     async for part in request.stream():
         length += len(part)
-        if length <= cap:
-            parts.append(part)
-        elif length > cap * _DRAINED:
-            # Up to here the rest was read and dropped, so that the client is listening when the answer comes.
-            break
-    if length > cap:
-        raise RequestTooLarge(
-            f"the request body is larger than {cap} bytes", remedy="Split the content into several memories"
-        )
+        if length > cap:
+            # The rest is dropped as it comes, by the connection: the client is still listening when the answer comes.
+            raise RequestTooLarge(
+                f"the request body is larger than {cap} bytes", remedy="Split the content into several memories"
+            )
+        parts.append(part)
     return b"".join(parts)
 
 
