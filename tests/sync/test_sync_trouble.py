@@ -10,10 +10,10 @@ import pytest
 from fakes import FakeClock, Fault, FlakyRemote, MemoryRemote
 from hosts import Far, Host, MakeHost
 
-from memfs.core.errors import Conflicted, InvalidRequest, MemfsError, StateUnavailable
+from memfs.core.errors import Conflicted, InvalidRequest, MemfsError, RemoteUnavailable, StateUnavailable
 from memfs.state.summary import summaries
-from worker import runner as runner_module
 from worker.execute import AT_ONCE
+from worker.runner import STOPPED_S
 
 pytestmark = pytest.mark.anyio
 
@@ -41,7 +41,7 @@ async def turns(host: Host, count: int = 3) -> None:
 async def later_turns(host: Host, clock: FakeClock) -> None:
     """Let everything that waits come due."""
     for _ in range(4):
-        clock.advance(runner_module.STOPPED_S + 1)
+        clock.advance(STOPPED_S + 1)
         await turns(host)
 
 
@@ -183,19 +183,19 @@ async def test_a_write_that_was_lost_by_the_database_is_known_to_be_lost(host: H
 
 
 @pytest.mark.expect_log("does not sync for now")
-async def test_one_path_that_fails_holds_up_no_others(host: Host, far: Far, flaky: FlakyRemote) -> None:
+async def test_one_path_that_fails_holds_up_no_others(make_host: MakeHost, far: Far, remote: MemoryRemote) -> None:
     """A gateway may refuse one content for ever: what comes after it in the order of paths goes out all the same."""
-    names = [f"{number:03}.md" for number in range(AT_ONCE + 10)]
-    for name in names:
-        host.write(name, f"{name}\n")
 
     class RefusesOne(FlakyRemote):
         async def create_memory(self, store_id: str, path: str, content: str) -> object:
             if path == "/000.md":
-                raise runner_module.RemoteUnavailable("the gateway does not like this one")
-            return await flaky.create_memory(store_id, path, content)
+                raise RemoteUnavailable("the gateway does not like this one")
+            return await remote.create_memory(store_id, path, content)
 
-    host.replica.remote_side = host.runner._cycle._executor._pushes._remote = RefusesOne(host.remote)  # type: ignore[assignment]
+    host = make_host(remote=RefusesOne(remote))
+    names = [f"{number:03}.md" for number in range(AT_ONCE + 10)]
+    for name in names:
+        host.write(name, f"{name}\n")
     await turns(host)
 
     assert set(names) - {"000.md"} == set(await far.contents())
