@@ -12,6 +12,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 REQUEST_S = 60.0
 """For a whole request, from its first byte (or the connection's begin) to the last of its body."""
+LAST_S = 5.0
+"""For the rest of a request once the server is to end: less than it waits for the requests under way."""
 _UNFINISHED = frozenset({h11.IDLE, h11.SEND_BODY})
 
 
@@ -32,6 +34,13 @@ class Connection(H11Protocol):
             self._be_patient()
         elif self._deadline is None:
             self._deadline = self.loop.call_later(REQUEST_S, self._give_up)
+
+    def shutdown(self) -> None:
+        """Answer the request under way, if the rest of it comes soon, and close."""
+        super().shutdown()
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = self.loop.call_later(LAST_S, self._give_up)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the deadline with the connection."""

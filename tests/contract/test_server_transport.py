@@ -99,6 +99,18 @@ def test_a_connection_that_idles_between_requests_is_not_hung_up_on(hasty: Store
         assert is_well(patient)
 
 
+def test_a_request_that_is_never_whole_does_not_keep_the_server_from_ending(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "LAST_S", 0.1)
+    with serving(tmp_path / "data") as server, closing(opened(server)) as client:
+        client.sendall(head(server, "POST /v1/memory_stores HTTP/1.1", "content-length: 9", "expect: 100-continue"))
+        assert b"100 Continue" in client.recv(1_000)
+        server.stop()
+
+        assert rest(client) == NOTHING
+
+
 def test_a_client_that_goes_away_in_the_middle_leaves_nothing(tmp_path: Path) -> None:
     body = b'{"name": "half'
     with serving(tmp_path / "data") as server, connected(server) as client:
