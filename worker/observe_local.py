@@ -84,6 +84,22 @@ class LocalObserver:
             raise ConcurrentChange(f"{path} changed since it was observed")
         return content
 
+    def read_now(self, path: StorePath) -> tuple[bytes, LocalFile]:
+        """Return the bytes of the file that is at ``path`` now, and how it was found.
+
+        Raises:
+            ConcurrentChange: It is gone, is too large by now, or changes while it is read.
+        """
+        hashed_at = self._now()
+        found = self._tree.identity(path)
+        if found is None or found.size > self._limits.memory_bytes:
+            raise ConcurrentChange(f"{path} is not what was observed any more")
+        try:
+            content, identity = self._tree.read(path)
+        except FileNotFoundError:
+            raise ConcurrentChange(f"{path} is gone since it was observed") from None
+        return content, LocalFile(content_sha256(content), len(content), identity, hashed_at)
+
     def identity(self, path: StorePath) -> Identity | None:
         """Return the identity of the file at ``path``, None where there is none."""
         return self._tree.identity(path)

@@ -57,8 +57,8 @@ class Pulls:
         copy, made = await asyncio.to_thread(self._keep_copy, path, file, ours)
         answer = await self._replace(path, file, memory.content_sha256, content, force=self._is_overdue(path))
         if not _is_applied(answer):
-            if made is not None and answer.outcome is Swapped.CHANGED:
-                # The file moved on: what was kept is not what lost.
+            if made is not None:
+                # Nothing has lost its place yet, and by the next try the file may hold something else.
                 await asyncio.to_thread(self._take_back, copy, made.identity)
             return self._not_done(path, answer)
         log.info(

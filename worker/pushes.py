@@ -10,7 +10,14 @@ import logging
 
 from memfs.api.models import Memory, timestamp
 from memfs.core.digest import check_content
-from memfs.core.errors import NotFound, PathConflict, PreconditionFailed, RemoteUnavailable
+from memfs.core.errors import (
+    ConcurrentChange,
+    InvalidRequest,
+    NotFound,
+    PathConflict,
+    PreconditionFailed,
+    RemoteUnavailable,
+)
 from memfs.core.paths import StorePath
 from memfs.core.plan import Rename
 from memfs.state.baseline import Agreed
@@ -31,8 +38,10 @@ class Pushes:
 
     async def update(self, path: StorePath) -> Outcome:
         """Send the local bytes to the memory, if it still holds what the view says."""
-        file, memory = self._replica.local.files[path], self._replica.remote.memories[path]
-        text = await self._bytes(path, file)
+        memory = self._replica.remote.memories[path]
+        text, file = await self._bytes(path)
+        if file.content_sha256 == memory.content_sha256:
+            raise ConcurrentChange(f"{path} holds by now what the remote has")
         try:
             answer = await self._remote.update_memory(
                 self._store_id, memory.memory_id, content=text, expect_sha256=memory.content_sha256
@@ -40,18 +49,17 @@ class Pushes:
         except (NotFound, PreconditionFailed):
             return await self._ask_again(memory.memory_id, path)
         log.info("pushed %s: %.12s over %.12s", path, file.content_sha256, memory.content_sha256)
-        return Outcome(agreed=_agreed(path, file, answer), answered=answer)
+        return Outcome(agreed=_agreed(path, file, answer), answered=answer, files=((path, file),))
 
     async def create(self, path: StorePath) -> Outcome:
         """Make a memory of the local bytes, if nothing is in its way."""
-        file = self._replica.local.files[path]
-        text = await self._bytes(path, file)
+        text, file = await self._bytes(path)
         try:
             answer = await self._remote.create_memory(self._store_id, path, text)
         except PathConflict as error:
             return await self._ask_about(error, path)
         log.debug("created %s: %.12s", path, file.content_sha256)
-        return Outcome(agreed=_agreed(path, file, answer), answered=answer)
+        return Outcome(agreed=_agreed(path, file, answer), answered=answer, files=((path, file),))
 
     async def delete(self, path: StorePath) -> Outcome:
         """Delete the memory, if it still holds what the view says and its file is still gone."""
@@ -90,20 +98,33 @@ class Pushes:
         sha256 = row.content_sha256 if row else answer.content_sha256
         return _agreed(rename.target, file if file.content_sha256 == sha256 else None, answer, sha256)
 
-    async def _bytes(self, path: StorePath, file: LocalFile) -> str:
-        """Return what is to be sent, recorded as intended.
+    async def _bytes(self, path: StorePath) -> tuple[str, LocalFile]:
+        """Return what is to be sent, recorded as intended, and the file that has it.
 
         Raises:
-            ConcurrentChange: The file is not what was observed any more.
+            ConcurrentChange: The file is not what was observed any more, or changes while it is read.
             InvalidContent: It is no UTF-8 text.
             ContentTooLarge: It has too many bytes.
         """
-        content = await asyncio.to_thread(self._replica.near.read, path, file)
+        content, file = await asyncio.to_thread(self._read, path)
         text = check_content(content, self._replica.limits, path)
         await asyncio.to_thread(self._replica.contents.put, file.content_sha256, content)
         with self._replica.state.transaction():
             self._replica.state.baseline.intend([(path, file.content_sha256)])
-        return text
+        return text, file
+
+    def _read(self, path: StorePath) -> tuple[bytes, LocalFile]:
+        observed = self._replica.local.files[path]
+        if path not in self._replica.postponed:
+            return self._replica.near.read(path, observed), observed
+        # It was another one each time its turn came: one that is written all the time goes out as it is now.
+        content, file = self._replica.near.read_now(path)
+        try:
+            check_content(content, self._replica.limits, path)
+        except InvalidRequest:
+            if file.content_sha256 != observed.content_sha256:
+                raise ConcurrentChange(f"{path} is in the middle of being written") from None
+        return content, file
 
     async def _ask_again(self, memory_id: str, path: StorePath) -> Outcome:
         news = await self._replica.far.look_again(memory_id)

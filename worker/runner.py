@@ -24,8 +24,8 @@ SCAN_S = 300.0
 LISTING_S = 300.0
 PAGE_S = 60.0
 """Listings average at most one page in so many seconds."""
-STOPPED_S = 300.0
-"""After a refused credential or a store that is gone, it is asked again this late."""
+STOPPED_BASE_S, STOPPED_S = 15.0, 300.0
+"""After a refused credential or a store that is gone, it is asked again this late: first, and at last."""
 BROKEN_BASE_S, BROKEN_CAP_S = 1.0, 30.0
 """How long a store is left alone whose disk refused, twice as long each time."""
 RESETTLE_S = 0.05
@@ -56,7 +56,7 @@ class Runner:
         self._scan_due = self._listing_due = self._poll_due = 0.0
         self._stopped_until = 0.0
         self._broken_until = 0.0
-        self._breaks = 0
+        self._stops = self._breaks = 0
         self._said: tuple[str, str] | None = None
         self._listing: asyncio.Task[None] | None = None
         self._decided: Decided | None = None
@@ -299,7 +299,7 @@ class Runner:
 
     def _worked(self) -> None:
         self._gate.worked()
-        self._breaks = 0
+        self._stops = self._breaks = 0
         if self._note(None):
             log.info("the store %s syncs again", self.replica.attachment.name)
 
@@ -312,7 +312,8 @@ class Runner:
         elif isinstance(error, RemoteUnavailable):
             self._gate.failed(error)
         else:
-            self._stopped_until = self._clock() + STOPPED_S
+            self._stopped_until = self._clock() + min(STOPPED_S, STOPPED_BASE_S * 2.0 ** min(self._stops, 10))
+            self._stops += 1
         is_news = self._note(error)
         if is_news:
             log.warning("the store %s does not sync for now: %s", self.replica.attachment.name, error)

@@ -7,6 +7,8 @@ import pytest
 from fakes import FlakyRemote, MemoryRemote
 from hosts import Far, Host, MakeHost
 
+from memfs.core.paths import StorePath
+from memfs.core.tree_requests import Answer, Identity, Outcome, Replace, Request
 from worker.execute import IN_PARALLEL
 
 pytestmark = pytest.mark.anyio
@@ -140,4 +142,73 @@ async def test_a_memory_that_came_to_a_renamed_ones_path_meanwhile_keeps_its_pat
     assert [] == left
     assert "another\n" == host.tree()["z.md"]
     assert {"z.md\n", *(f"{name}\n" for name in MANY)} <= set(host.tree().values())
+    assert host.tree() == await far.contents()
+
+
+# ------------------------------------------------------------------------------------------- files under their writers
+
+
+async def test_a_file_that_is_another_one_each_time_is_sent_nevertheless(host: Host, far: Far) -> None:
+    """Whoever writes all the time is between the look and the push each time."""
+    number = 0
+    read = host.replica.tree.read
+
+    def written_before(path: StorePath) -> tuple[bytes, Identity]:
+        nonlocal number
+        number += 1
+        if number <= 20:
+            host.write("busy.md", f"{number}\n")
+        return read(path)
+
+    host.write("busy.md", "0\n")
+    host.replica.tree.read = written_before  # type: ignore[method-assign]  (between every look and every push)
+    await host.sync(wait_s=1.0)
+
+    assert number < 20
+    assert ["busy.md"] == list(await far.contents())
+
+
+async def test_half_a_character_under_a_writer_is_not_what_is_refused(host: Host, far: Far) -> None:
+    read = host.replica.tree.read
+    contents = iter([b"1\n", b"2\n", b"3\n", "é".encode()[:1], b"5\n", b"6\n"])
+
+    def written_before(path: StorePath) -> tuple[bytes, Identity]:
+        content = next(contents, None)
+        if content is not None:
+            host.write("busy.md", content)
+        return read(path)
+
+    host.write("busy.md", "0\n")
+    host.replica.tree.read = written_before  # type: ignore[method-assign]  (between every look and every push)
+    left = await host.sync(wait_s=30.0)
+
+    assert [] == left
+    assert {"busy.md": "6\n"} == host.tree() == await far.contents()
+    assert {} == host.problems()
+
+
+async def test_a_conflict_about_a_file_that_is_being_written_makes_no_flood_of_copies(host: Host, far: Far) -> None:
+    class Busy:
+        """A mount while a program writes the file."""
+
+        def __init__(self) -> None:
+            self.times = 5
+
+        def ask(self, request: Request) -> Answer:
+            if isinstance(request, Replace) and request.expect is not None and self.times > 0:
+                self.times -= 1
+                host.write("note.md", f"mine, {self.times}\n")
+                return Answer(outcome=Outcome.BUSY)
+            return host.owner.ask(request)
+
+    host.write("note.md", "base\n")
+    await host.sync()
+    host.write("note.md", "mine\n")
+    await far.write("note.md", "theirs\n")
+    host.replica.owner = Busy()
+    left = await host.sync(wait_s=300.0)
+
+    assert [] == left
+    assert 2 == len(host.tree())
+    assert {"theirs\n", "mine, 0\n"} == set(host.tree().values())
     assert host.tree() == await far.contents()

@@ -10,6 +10,7 @@ from hosts import Far, Host, MakeHost
 from memfs.core.attachment import Access
 from memfs.core.errors import AuthenticationFailed, MemfsError, PermissionRefused, RateLimited, RemoteUnavailable
 from memfs.state.summary import summaries
+from worker.runner import STOPPED_BASE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -194,7 +195,7 @@ async def test_a_refused_credential_stops_the_store_and_is_said(
     assert host.runner.has_synced.is_set()
 
     flaky.calls.clear()
-    clock.advance(60.0)
+    clock.advance(STOPPED_BASE_S - 1)
     await turns(host)
     assert {} == dict(flaky.calls)
 
