@@ -37,7 +37,6 @@ READY_TIMEOUT_S = 10.0
 _UNMOUNT_EVERY_S = 0.25
 _BUSY_ATTEMPTS = 20
 """How often a busy mount is tried (about 5 s) before it is detached under those who use it."""
-_LAST_REQUESTS_S = 1.0
 
 
 def run(
@@ -80,6 +79,7 @@ def run(
         operations = Operations(served, options.open_upcalls)
         session = Session(operations, point, allow_other=options.allow_other)
         session.start(on_end=signals.wake)
+        # Closed in the reverse order: while a notice is on its way, the session answers the program that it waits for.
         stack.callback(session.close)
         notifier.start(session.notify_entry, session.notify_inode)
         stack.callback(notifier.stop)
@@ -139,4 +139,3 @@ def _serve(session: "Session", signals: Signals, point: Path) -> None:
         outside.unmount(point, lazy=lazy)
         if session.is_mounted():
             signals.wait(_UNMOUNT_EVERY_S)
-    session.end(_LAST_REQUESTS_S)

@@ -23,6 +23,7 @@ from memfs.fuse.signals import INTERRUPT
 
 _INTERRUPT_EVERY_S = 0.05
 _LOOK_TIMEOUT_S = 5.0
+_LAST_REQUESTS_S = 1.0
 
 
 class Session:
@@ -68,8 +69,8 @@ class Session:
         """Tell whether the mount still has its place in the namespace."""
         if self._mount not in mountinfo.read():
             return False
-        # The numbers of a mount that is gone are given to the next one: only a dead one can be this one.
-        return not self.has_ended or outside.look(self._point, _LOOK_TIMEOUT_S) is Pulse.DEAD
+        # The numbers of a mount that is gone are given to the next one: one that answers cannot be this one.
+        return not self.has_ended or outside.look(self._point, _LOOK_TIMEOUT_S) is not Pulse.ALIVE
 
     def notify_entry(self, parent: int, name: bytes) -> int:
         """Make the kernel forget what ``name`` is; returns 0 or a negative errno."""
@@ -79,26 +80,25 @@ class Session:
         """Make the kernel forget attributes, content and listing of a node; returns 0 or a negative errno."""
         return lib.notify_inval_inode(self._channel, nodeid, 0, 0)
 
-    def end(self, timeout_s: float = 0.0) -> None:
-        """Wait ``timeout_s`` for the kernel to end the session, then end it whoever still uses it."""
-        if self._ended.wait(timeout_s):
-            return
+    def close(self) -> None:
+        """Unmount where that has not happened, end the session whoever still uses it, give everything back.
+
+        Nothing may be telling the kernel any more: a notice waits for programs whose requests nobody answers now.
+        """
+        if self.is_mounted():
+            outside.unmount(self._point, lazy=True)
+        if not self._ended.wait(_LAST_REQUESTS_S):
+            self._end()
+        self._may_go.set()
+        self._thread.join()
+        lib.session_destroy(self._session)  # With its channel: whoever is still inside is answered ENOTCONN.
+
+    def _end(self) -> None:
         lib.session_exit(self._session)
         while not self._ended.is_set():
             # The thread waits in a read that nothing but a signal ends. It outlives its loop until `_may_go`.
             signal.pthread_kill(self._thread.ident or 0, INTERRUPT)
             self._ended.wait(_INTERRUPT_EVERY_S)
-
-    def close(self) -> None:
-        """Unmount where that has not happened, end the session, give everything back."""
-        if self.is_mounted():
-            outside.unmount(self._point, lazy=True)
-        self.end()
-        self._may_go.set()
-        self._thread.join()
-        lib.session_remove_chan(self._channel)
-        lib.session_destroy(self._session)
-        lib.unmount(os.fsencode(self._point), self._channel)
 
     def _loop(self, on_end: Callable[[], None]) -> None:
         lib.session_loop(self._session)

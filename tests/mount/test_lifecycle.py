@@ -1,15 +1,18 @@
 """A mount from its start to its end: whatever ends it, no process and nothing mounted is left."""
 
 import errno
+import itertools
 import os
 import signal
 import subprocess
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from memfs.core.errors import MountPointBusy, NotMounted
+from memfs.core.errors import MemfsError, MountPointBusy, NotMounted
 from memfs.fuse import outside
 from memfs.fuse.unmounting import unmount
 
@@ -109,6 +112,50 @@ def test_a_busy_mount_is_detached_in_the_end_and_the_log_says_under_whom(
 
     assert 0 == mounted.ended()
     assert f"({holder.pid})" in mounted.told()
+
+
+BUSY = """
+import itertools, os, sys
+os.chdir(sys.argv[1])
+print('0', flush=True)
+for turn in itertools.count():
+    try:
+        with open(f'new-{turn % 20}.md', 'w') as file:
+            file.write('x')
+        os.rename(f'new-{turn % 20}.md', f'{turn % 20}.md')
+    except OSError as error:
+        if error.errno in (103, 107):
+            print(error.errno, flush=True)
+            break
+"""
+
+
+def test_a_mount_that_is_detached_amid_pulls_and_programs_ends(
+    mounted: Any, program: Callable[..., Any], said: Callable[..., Any]
+) -> None:
+    """A notice waits for a directory that a program holds while it is not answered: the session must outlive both."""
+    users = [program(BUSY, mounted.root) for _ in range(4)]
+    for user in users:
+        said(user)
+
+    def pull() -> None:
+        with suppress(OSError, ValueError, MemfsError):
+            for turn in itertools.count():
+                with suppress(AssertionError):
+                    mounted.pull(f"/{turn % 20}.md", b"pulled", force=True)
+
+    pulls = [threading.Thread(target=pull) for _ in range(3)]
+    for thread in pulls:
+        thread.start()
+    for user in users:
+        assert user.poll() is None
+    mounted.process.send_signal(signal.SIGTERM)
+    mounted.process.send_signal(signal.SIGINT)
+
+    assert 0 == mounted.ended()
+    assert {errno.ENOTCONN, errno.ECONNABORTED} >= {said(user) for user in users}
+    for thread in pulls:
+        thread.join()
 
 
 def test_a_killed_mount_fails_its_users_and_the_next_start_clears_it(
