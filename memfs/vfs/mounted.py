@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from memfs.core.errors import StoreReadOnly
 from memfs.state.layout import Layout
+from memfs.tree.descent import leads_nowhere
 from memfs.vfs import modes
 from memfs.vfs.descriptors import Descriptors
 from memfs.vfs.nodes import Node, NodeTable, children_of
@@ -107,8 +108,13 @@ class Mounted:
 
     def keep(self, node: Node | None) -> None:
         """Open a node whose path is about to go, if anybody may still ask for its bytes."""
-        if node is not None and (node.lookups or node.pins):
+        if node is None or not (node.lookups or node.pins):
+            return
+        try:
             self.descriptors.of(node)
+        except OSError as error:
+            if not leads_nowhere(error):
+                raise  # Else somebody took it away behind the mount: there is nothing left to keep.
 
     def unlinked(self, node: Node | None) -> None:
         """Take a node from the path that is gone."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memfs.core.errors import InvalidContent, StoreReadOnly
-from memfs.core.tree_requests import Answer, Identity, Move, Outcome, Reload, Remove, Replace
+from memfs.core.tree_requests import Answer, Identity, Move, Outcome, Refresh, Reload, Remove, Replace
 from memfs.tree.atomic import stage
 from memfs.tree.local import identity_of
 from memfs.vfs.filesystem import FileSystem
@@ -278,3 +278,18 @@ def test_a_refused_write_is_told_for_the_kernel_keeps_the_bytes_of_a_mapping(cas
         served.write(node, b"\xff", 0, os.O_RDWR)
 
     assert [InvalidateInode(node)] == case.told
+
+
+@pytest.mark.parametrize("expects", [True, False])
+def test_a_file_that_somebody_took_away_behind_the_mount_is_put_again(case: Any, expects: bool) -> None:
+    served = case.serve()
+    created(served, notes_of(served), b"a.md", b"old")
+    case.now_ns += 10**10
+    served.apply(Refresh())
+    expect = observed(case, "a.md")
+    (case.tree("notes") / "a.md").unlink()
+
+    answer = replace(case, served, "/a.md", b"new", expect if expects else None)
+
+    assert (Outcome.CHANGED if expects else Outcome.APPLIED, "") == (answer.outcome, answer.error)
+    assert expects or b"new" == served.read(served.lookup(notes_of(served), b"a.md").nodeid, 10, 0)
