@@ -179,17 +179,22 @@ def _identity(value: Any) -> Identity | None:  # noqa: ANN401  (what JSON may ho
 
 
 def _texts(value: Any) -> tuple[str, ...]:  # noqa: ANN401  (what JSON may hold)
-    return tuple(_exactly(str, text) for text in _exactly(list, value))
+    return tuple(_name(text) for text in _exactly(list, value))
 
 
-_text = partial(_exactly, str)
+def _name(value: Any) -> str:  # noqa: ANN401  (what JSON may hold)
+    text: str = _exactly(str, value)
+    text.encode()  # half a surrogate pair names nothing
+    return text
+
+
 _READ: dict[str, Callable[[Any], Any]] = {
-    "store_id": _text,
-    "path": _text,
-    "target": _text,
-    "staged": _text,
-    "trash": _text,
-    "error": _text,
+    "store_id": _name,
+    "path": _name,
+    "target": _name,
+    "staged": _name,
+    "trash": _name,
+    "error": partial(_exactly, str),
     "expect": _identity,
     "identity": _identity,
     "prune": _texts,

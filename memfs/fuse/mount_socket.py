@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from memfs.core.errors import MemfsError
-from memfs.core.tree_requests import Answer, Request, decode_request, encode_answer
+from memfs.core.tree_requests import Answer, Outcome, Request, decode_request, encode_answer
 
 log = logging.getLogger(__name__)
 
@@ -111,10 +111,11 @@ class MountSocket:
         try:
             return self._apply(decode_request(line))
         except (MemfsError, OSError) as error:
-            return Answer(error=str(error), errno=error.errno or 0)
+            return Answer(outcome=Outcome.CHANGED, error=str(error), errno=error.errno or 0)
         except Exception:
             log.exception("a request on the mount's socket failed")
-            return Answer(error="the mount failed on this request; its log says more", errno=MemfsError.errno)
+            failed = "the mount failed on this request; its log says more"
+            return Answer(outcome=Outcome.CHANGED, error=failed, errno=MemfsError.errno)
 
     def _drop(self, connection: socket.socket) -> None:
         self._selector.unregister(connection)

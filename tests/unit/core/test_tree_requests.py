@@ -106,6 +106,7 @@ def test_a_line_that_is_no_request_is_refused(line: bytes) -> None:
         {"path": 7},
         {"path": None},
         {"staged": ["f"]},
+        {"staged": "\ud800"},
         {"expect": [1, 2, 3]},
         {"expect": [1, 2, 3, "4"]},
         {"expect": "1234"},
