@@ -48,6 +48,7 @@ class Child:
         directory: Where its notification socket may be made.
         environ: Variables in addition to ours.
         log: A file that takes its output, which otherwise goes where ours goes.
+        ends_all: When it ends well by itself, somebody wanted it to: everything is to stop.
     """
 
     def __init__(
@@ -57,9 +58,11 @@ class Child:
         directory: Path,
         environ: Mapping[str, str] | None = None,
         log: Path | None = None,
+        *,
+        ends_all: bool = False,
     ) -> None:
         self.name, self.command, self.status, self.ready = name, list(command), "", False
-        self.log = log
+        self.log, self.ends_all = log, ends_all
         self.started_s, self.failures, self.due_s = 0.0, 0, 0.0
         self._process: subprocess.Popen[bytes] | None = None
         address = directory / f"{name}.notify"
@@ -184,6 +187,10 @@ class Supervisor:
     def _keep_alive(self, child: Child) -> None:
         code, now = child.ended(), time.monotonic()
         if code is None:
+            return
+        if code == 0 and child.ends_all:
+            self._say(f"the {child.name} was ended by somebody: stopping")
+            self.signals += 1
             return
         if child.due_s == 0.0:
             child.failures = 0 if now - child.started_s > STEADY_S else child.failures + 1

@@ -1,0 +1,182 @@
+"""The life of one `memfs up`: server, worker and mount start in order, are watched, and end in order.
+
+The server comes first, for the others talk to it; the mount goes first, so that nothing new is written while the worker
+drains. What is said at the end is what is known: a worker that did not drain cannot promise that everything is synced.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import typer
+
+from memfs.cli.children import Child, Supervisor, memfs_command, worker_command
+from memfs.config import RemoteSettings, Settings, remote_settings
+from memfs.core.attachment import WantedStore
+from memfs.core.errors import AlreadyHeld, MemfsError, RemoteUnavailable
+from memfs.health import notify
+from memfs.state.layout import Layout
+
+READY_TIMEOUT_S = 15.0
+FIRST_SYNC_TIMEOUT_S = 60.0
+"""A first download may well take longer: the mount is then made while it goes on."""
+UNMOUNT_TIMEOUT_S = 15.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What one call runs, every default filled in."""
+
+    wanted: list[WantedStore]
+    named_by_flags: list[str]
+    mount_point: Path
+    state: Path
+    embedded: bool
+    listen: str
+    data: Path
+    base_url: str | None
+    api_key_file: Path | None
+    config: Path | None
+    settings: Settings
+
+
+class Hosting:
+    """The processes of one `memfs up`.
+
+    Args:
+        plan: What to run.
+        supervisor: Watches the processes and hears the signals.
+        directory: Where the processes tell that they serve.
+        say: Where one-line messages for the person at the terminal go.
+    """
+
+    def __init__(self, plan: Plan, supervisor: Supervisor, directory: Path, say: Callable[[str], None]) -> None:
+        self._plan, self._supervisor, self._directory, self._say = plan, supervisor, directory, say
+        self._server: Child | None = None
+        self._worker: Child | None = None
+        self._mount: Child | None = None
+
+    def run(self, check_remote: Callable[[RemoteSettings], None]) -> int:
+        """Start everything, watch it until a signal comes, end everything; return the exit code.
+
+        Args:
+            check_remote: Asks the remote about the stores before anything serves them; what it raises ends the command.
+
+        Raises:
+            MemfsError: What the settings or ``check_remote`` raise, or a process that does not get ready.
+        """
+        try:
+            if code := self._start_all(check_remote):
+                return code
+            self._supervisor.watch([child for child in (self._server, self._worker, self._mount) if child])
+        finally:
+            self._stop_all()
+        return 0
+
+    def _start_all(self, check_remote: Callable[[RemoteSettings], None]) -> int:
+        plan = self._plan
+        if plan.embedded:
+            self._server = Child("server", _server_command(plan), self._directory)
+            if code := self._start(self._server):
+                return code
+            if self._supervisor.is_stopping:
+                return 0
+            plan = replace(plan, base_url=self._server.status, api_key_file=plan.data / "api-key")
+            # Started again, it has to be where the worker looks for it, also where port 0 let the kernel choose.
+            self._server.command = _server_command(replace(plan, listen=self._server.status.rpartition("//")[2]))
+        remote = remote_settings(plan.base_url, plan.api_key_file, settings=plan.settings)
+        check_remote(remote)
+        if self._supervisor.is_stopping:
+            return 0
+        key = {"MEMFS_API_KEY": remote.api_key}
+        self._worker = Child("worker", _worker_command(plan, remote), self._directory, key)
+        if code := self._start(self._worker, FIRST_SYNC_TIMEOUT_S, must_be_ready=False):
+            return code
+        self._mount = Child("mount", _mount_command(plan), self._directory, ends_all=True)
+        if code := self._start(self._mount):
+            return code
+        if not self._supervisor.is_stopping:
+            self._say_serving(self._worker)
+            notify(ready=True, status=str(plan.mount_point))
+        return 0
+
+    def _start(self, child: Child, timeout_s: float = READY_TIMEOUT_S, *, must_be_ready: bool = True) -> int:
+        """Start a process and wait until it serves or everything is to stop; return its exit code if it ended instead.
+
+        Raises:
+            AlreadyHeld, RemoteUnavailable: It is there and does not get ready.
+        """
+        child.start()
+        if child.wait_ready(timeout_s, is_stopping=lambda: self._supervisor.is_stopping):
+            return 0
+        if (code := child.ended()) is not None and not self._supervisor.is_stopping:
+            return code or MemfsError.exit_code  # It said why on standard error.
+        if must_be_ready and not self._supervisor.is_stopping:
+            kind = RemoteUnavailable if child is self._server else AlreadyHeld
+            raise kind(f"the {child.name} did not get ready within {timeout_s:.0f} s", remedy="Its lines above say why")
+        return 0
+
+    def _stop_all(self) -> None:
+        for child, end in ((self._mount, self._unmount), (self._worker, self._drain), (self._server, self._end_server)):
+            if child is not None:
+                end(child)
+                child.close()
+
+    def _unmount(self, mount: Child) -> None:
+        mount.stop(UNMOUNT_TIMEOUT_S, hurry=lambda: self._supervisor.is_hurried)
+
+    def _drain(self, worker: Child) -> None:
+        if worker.ended() is None:
+            most_s = self._plan.settings.worker.drain_timeout_s
+            self._say(f"pushing what is not yet synced, for at most {most_s:.0f} s; Ctrl-C again stops at once")
+        timeout_s = self._plan.settings.worker.drain_timeout_s + 5.0
+        code = worker.stop(timeout_s, hurry=lambda: self._supervisor.is_hurried)
+        self._say_unsynced(is_drained=code == 0)
+
+    def _end_server(self, server: Child) -> None:
+        server.stop(READY_TIMEOUT_S)
+
+    def _say_serving(self, worker: Child) -> None:
+        from memfs.state.attachments import attached
+
+        stores = attached(Layout(self._plan.state))
+        for one in stores:
+            access = "read_write" if one.is_writable else "read_only"
+            typer.echo(f"  {self._plan.mount_point / one.slug}  {access}  ({one.name})")
+        if not worker.ready:
+            self._say(f"the worker: {worker.status or 'the first sync goes on'}")
+        if not stores:
+            self._say("no store is known yet: they appear once the remote answers")
+        self._say("Ctrl-C drains, unmounts and tells what is not yet synced")
+
+    def _say_unsynced(self, *, is_drained: bool) -> None:
+        from memfs.state.summary import summaries
+
+        state = self._plan.state
+        if not is_drained:
+            self._say(f"the worker did not drain: what it had not pushed is kept in {state}, pushed at the next start")
+            return
+        stores = summaries(Layout(state))
+        unsure = [one for one in stores if one.pending or one.sync_error]
+        for one in unsure:
+            why = f" ({one.sync_error[1]})" if one.sync_error else ""
+            self._say(f"{one.attachment.name}: {one.pending} not yet synced{why}; kept in {state}")
+        if stores and not unsure:
+            self._say("everything is synced")
+
+
+def _server_command(plan: Plan) -> list[str]:
+    return memfs_command("serve", "--listen", plan.listen, "--data", str(plan.data), *_config(plan))
+
+
+def _mount_command(plan: Plan) -> list[str]:
+    return memfs_command("mount", str(plan.mount_point), "--state", str(plan.state), *_config(plan))
+
+
+def _worker_command(plan: Plan, remote: RemoteSettings) -> list[str]:
+    named = [word for text in plan.named_by_flags for word in ("--store", text)]
+    return worker_command("--state", str(plan.state), "--base-url", remote.base_url, *named, *_config(plan))
+
+
+def _config(plan: Plan) -> list[str]:
+    return ["--config", str(plan.config)] if plan.config else []
