@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 from memfs.config.settings import DEFAULT_BASE_URL, DEFAULT_LISTEN, Settings
 from memfs.core.errors import ConfigError
 
+_DEFAULT_PORT = urlsplit(DEFAULT_BASE_URL).port
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteSettings:
@@ -40,25 +42,27 @@ def remote_settings(
     """
     env = os.environ if environ is None else environ
     told = (settings or Settings()).remote
-    url = base_url or env.get("MEMFS_BASE_URL") or told.base_url or env.get("ANTHROPIC_BASE_URL") or DEFAULT_BASE_URL
-    if urlsplit(url).username is not None:
-        raise ConfigError("the base URL holds a user name or a password", remedy="Give the key by --api-key-file")
-    if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).netloc:
-        raise ConfigError(f"the base URL {url!r} is no http(s) URL", remedy=f"Write it like {DEFAULT_BASE_URL}")
+    of_the_sdk = env.get("ANTHROPIC_BASE_URL")
+    url = base_url or env.get("MEMFS_BASE_URL") or told.base_url or of_the_sdk or DEFAULT_BASE_URL
+    host, port = _checked(url)
     if api_key_file:
         return RemoteSettings(base_url=url, api_key=_read_key(api_key_file))
     if key := env.get("MEMFS_API_KEY"):
         return RemoteSettings(base_url=url, api_key=key)
     if told.api_key_file:
         return RemoteSettings(base_url=url, api_key=_read_key(told.api_key_file))
-    if url != DEFAULT_BASE_URL and (key := env.get("ANTHROPIC_API_KEY")):
+    # The hosted key goes to this host only where the SDK itself would send it; the local server's nowhere else.
+    if (not _is_loopback(host) or url == of_the_sdk) and (key := env.get("ANTHROPIC_API_KEY")):
         return RemoteSettings(base_url=url, api_key=key)
     local = default_server_data(env) / "api-key"
-    if _is_loopback(url) and local.exists():
-        return RemoteSettings(base_url=url, api_key=_read_key(local))
-    raise ConfigError(
-        f"there is no API key for {url}", remedy="Give --api-key-file FILE, or set MEMFS_API_KEY or ANTHROPIC_API_KEY"
-    )
+    if not _is_loopback(host) or port != _DEFAULT_PORT:
+        raise ConfigError(f"there is no API key for {url}", remedy="Give --api-key-file FILE, or set MEMFS_API_KEY")
+    if not local.exists():
+        raise ConfigError(
+            "no remote is named, and no server was started here",
+            remedy="Start one (memfs serve), or give --base-url URL and --api-key-file FILE",
+        )
+    return RemoteSettings(base_url=url, api_key=_read_key(local))
 
 
 def default_state(environ: Mapping[str, str] | None = None) -> Path:
@@ -98,16 +102,35 @@ def _read_key(path: Path) -> str:
     try:
         key = path.read_text(encoding="ascii").strip()
     except OSError as error:
-        raise ConfigError(f"the API key file {path} cannot be read: {error.strerror}") from None
+        raise ConfigError(
+            f"the API key file {path} cannot be read: {error.strerror}", remedy="Name another by --api-key-file"
+        ) from None
     except UnicodeDecodeError:
-        raise ConfigError(f"the API key file {path} holds no key") from None
+        key = ""
     if not key or not key.isprintable() or " " in key:
         raise ConfigError(f"the API key file {path} holds no key", remedy="It must hold the key and nothing else")
     return key
 
 
-def _is_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
+def _checked(url: str) -> tuple[str, int | None]:
+    """Return host and port of a base URL.
+
+    Raises:
+        ConfigError: It is no http(s) URL, or it holds a credential; that is not shown.
+    """
+    try:
+        parts = urlsplit(url)
+        host, port, has_credential = parts.hostname, parts.port, parts.username is not None
+    except ValueError:
+        host, port, has_credential = None, None, "@" in url
+    if has_credential:
+        raise ConfigError("the base URL holds a user name or a password", remedy="Give the key by --api-key-file")
+    if not host or parts.scheme not in {"http", "https"}:
+        raise ConfigError(f"the base URL {url!r} is no http(s) URL", remedy=f"Write it like {DEFAULT_BASE_URL}")
+    return host, port
+
+
+def _is_loopback(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 
 from memfs.core.attachment import Access, WantedStore
 
@@ -15,9 +15,16 @@ class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-# TOML has no path: it is read from a string.
-FilePath = Annotated[Path, BeforeValidator(lambda text: Path(text).expanduser() if isinstance(text, str) else text)]
-Seconds = Annotated[float, Field(gt=0, le=86_400, strict=False)]
+def _path(text: object, info: ValidationInfo) -> object:
+    """Read a path from TOML's text: ``~`` is the user's home, a relative one starts at the file that says it."""
+    if not isinstance(text, str):
+        return text
+    directory = info.context["directory"] if info.context else Path()
+    return directory / Path(text).expanduser()
+
+
+FilePath = Annotated[Path, BeforeValidator(_path)]
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Umask = Annotated[str, Field(pattern="^0?[0-7]{3}$")]
 
 

@@ -11,6 +11,19 @@ from pydantic_core import ErrorDetails
 from memfs.config.settings import Settings, StoreTable
 from memfs.core.errors import ConfigError
 
+_PLAIN = {
+    "missing": "is required",
+    "model_type": "must be a table",
+    "list_type": "must be a list",
+    "string_type": "must be text in quotes",
+    "is_instance_of": "must be a path in quotes",
+    "string_pattern_mismatch": "must be octal digits in quotes, like '022'",
+    "bool_type": "must be true or false",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+}
+"""What a person is told where the library speaks of its models."""
+
 
 def load(path: Path | None) -> Settings:
     """Read a ``memfs.toml``; None gives the defaults.
@@ -24,9 +37,9 @@ def load(path: Path | None) -> Settings:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8"
-        raise ConfigError(f"the configuration {path} cannot be read: {reason}") from None
+        raise ConfigError(f"the configuration {path} cannot be read: {reason}", remedy="Name another by -c") from None
     try:
-        return Settings.model_validate(tomllib.loads(text))
+        return Settings.model_validate(tomllib.loads(text), context={"directory": path.absolute().parent})
     except tomllib.TOMLDecodeError as error:
         place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
         line, column = place.groups() if place else (str(text.count("\n") + 1), "1")
@@ -49,7 +62,8 @@ def _first_trouble(path: Path, text: str, error: ValidationError) -> str:
 
 
 def _reason(trouble: ErrorDetails) -> str:
-    return trouble["msg"][0].lower() + trouble["msg"][1:]
+    plain = _PLAIN.get(trouble["type"])
+    return plain or trouble["msg"][0].lower() + trouble["msg"][1:]
 
 
 def _keys_beside(location: tuple[int | str, ...]) -> list[str]:

@@ -54,6 +54,13 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
     ]
 
 
+def test_a_relative_path_starts_at_the_file_that_says_it(tmp_path: Path) -> None:
+    settings = load(written(tmp_path, "[remote]\napi_key_file = 'keys/mine'\n[mount]\npoint = '/mnt/memory'\n"))
+
+    assert settings.remote.api_key_file == tmp_path / "keys/mine"
+    assert settings.mount.point == Path("/mnt/memory")
+
+
 def test_no_file_gives_the_defaults() -> None:
     settings = load(None)
 
@@ -68,6 +75,11 @@ def test_no_file_gives_the_defaults() -> None:
         ("[mount\n", 1, ""),
         ("[mount]\numask = 22\n", 2, "key 'mount.umask'"),
         ("[mount]\nuid = -1\n", 2, "key 'mount.uid'"),
+        ("mount = 1\n", 1, "key 'mount': must be a table"),
+        ("[state]\ndir = 1\n", 2, "must be a path in quotes"),
+        ("[mount]\numask = '9'\n", 2, "must be octal digits"),
+        ("[mount]\nallow_other = 'yes'\n", 2, "must be true or false"),
+        ("[worker]\npoll_s = true\n", 2, "must be a number"),
         ("[worker]\n\npoll_s = 0\n", 3, "key 'worker.poll_s'"),
         ("[worker]\npol_s = 1\n", 2, "did you mean 'poll_s'"),
         ("[mont]\npoint = '/x'\n", 1, "did you mean 'mount'"),
@@ -119,9 +131,18 @@ def test_the_sdk_variables_are_honoured() -> None:
     assert found == RemoteSettings(base_url="http://sdk", api_key="k")
 
 
-def test_the_hosted_key_is_never_sent_to_the_default_local_server(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no API key"):
-        remote_settings(None, None, environ={"ANTHROPIC_API_KEY": "k", "XDG_DATA_HOME": str(tmp_path)})
+@pytest.mark.parametrize(
+    "url", [None, DEFAULT_BASE_URL + "/", "http://localhost:8484", "http://127.0.0.1:9", "http://[::1]:1"]
+)
+def test_the_hosted_key_is_not_sent_to_a_local_server(tmp_path: Path, url: str | None) -> None:
+    with pytest.raises(ConfigError, match=r"no API key|no remote is named"):
+        remote_settings(url, None, environ={"ANTHROPIC_API_KEY": "k", "XDG_DATA_HOME": str(tmp_path)})
+
+
+def test_the_hosted_key_goes_where_the_sdk_would_send_it() -> None:
+    environ = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
+
+    assert remote_settings(None, None, environ=environ) == RemoteSettings(base_url="http://127.0.0.1:9", api_key="k")
 
 
 def test_the_local_servers_key_is_found_by_itself(tmp_path: Path) -> None:
@@ -130,8 +151,9 @@ def test_the_local_servers_key_is_found_by_itself(tmp_path: Path) -> None:
     key_file(default_server_data(environ), "api-key", "k-local")
 
     assert remote_settings(None, None, environ=environ) == RemoteSettings(base_url=DEFAULT_BASE_URL, api_key="k-local")
-    with pytest.raises(ConfigError, match="no API key"):
-        remote_settings("https://elsewhere.example", None, environ=environ)
+    for elsewhere in ("https://elsewhere.example", "http://127.0.0.1:9", "http://elsewhere.example:8484"):
+        with pytest.raises(ConfigError, match="no API key"):
+            remote_settings(elsewhere, None, environ=environ)
 
 
 def test_a_key_never_shows(tmp_path: Path) -> None:
@@ -146,7 +168,7 @@ def test_a_file_that_holds_no_key_is_refused(tmp_path: Path, content: str) -> No
         remote_settings("http://x", key_file(tmp_path, "key", content), environ={})
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:8484", "ftp://x", "http://", "x"])
+@pytest.mark.parametrize("url", ["127.0.0.1:8484", "ftp://x", "http://", "x", "http://[::1", "http://127.0.0.1:99999"])
 def test_a_base_url_must_be_http(url: str) -> None:
     with pytest.raises(ConfigError, match="no http"):
         remote_settings(url, None, environ={"MEMFS_API_KEY": "k"})
