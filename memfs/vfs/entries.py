@@ -51,8 +51,8 @@ class Entries:
         self._policy.check_name(relative, is_local_only=is_local_only)
         wanted = modes.backing(mode & ~self._mounted.ownership.umask, is_directory=False)
         try:
-            if not is_local_only and not self._policy.is_held_back(relative):
-                self._check_room(directory, name)
+            if not is_local_only:
+                self._check_room(directory, name, relative)
             descriptor = os.open(name, _CREATE_FLAGS, wanted, dir_fd=self._descriptors.of(directory))
         except FileExistsError:
             if flags & os.O_EXCL:
@@ -127,10 +127,10 @@ class Entries:
         children_of(directory)
         return os.stat(name, dir_fd=self._descriptors.of(directory), follow_symlinks=False)
 
-    def _check_room(self, directory: Node, name: bytes) -> None:
-        """Refuse one memory too many, unless it is there already."""
+    def _check_room(self, directory: Node, name: bytes, relative: bytes) -> None:
+        """Refuse one memory too many, unless it is there already, or not yet one."""
         store = self._mounted.store_of(directory)
-        if store.memories < self._policy.limits.memories:
+        if store.memories < self._policy.limits.memories or self._policy.is_held_back(relative):
             return
         try:
             self._stat(directory, name)

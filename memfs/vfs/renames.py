@@ -46,8 +46,8 @@ class Renames:
             return
         more = self._check(source, target, moving, replaced)
         self._policy.check_count(store.memories, more)
-        if replaced is None and self._policy.is_saved(source.relative, target.relative):
-            self._policy.check_count(store.memories - 1, 1)
+        if replaced is None:
+            self._policy.check_saved(store.memories, source.relative, target.relative)
         self._act(source, target)
         store.memories += more
 
