@@ -6,7 +6,9 @@ Protocol: sd_notify(3): one datagram of ``NAME=value`` lines to the socket that 
 
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 
 def notify(*, ready: bool = False, status: str = "", environ: Mapping[str, str] | None = None) -> None:
@@ -18,8 +20,23 @@ def notify(*, ready: bool = False, status: str = "", environ: Mapping[str, str] 
     if not address:
         return
     lines = [*(["READY=1"] if ready else []), *([f"STATUS={status}"] if status else [])]
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
-        try:
-            sender.sendto("\n".join(lines).encode(), "\0" + address[1:] if address.startswith("@") else address)
-        except OSError:
+    message = "\n".join(lines).encode()
+    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        if address.startswith("@"):
+            sender.sendto(message, "\0" + address[1:])
             return
+        with short_address(Path(address)) as short:
+            sender.sendto(message, short)
+
+
+@contextmanager
+def short_address(path: Path) -> Iterator[str]:
+    """Give a name of the socket ``path`` that the kernel takes, however long its directory is called.
+
+    A socket's address ends at 107 bytes (unix(7)); a directory's descriptor is a short name for it.
+    """
+    directory = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{directory}/{path.name}"
+    finally:
+        os.close(directory)

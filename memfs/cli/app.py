@@ -4,13 +4,15 @@ Each command imports its room when it runs, so that ``memfs --help`` and the sma
 """
 
 import sys
-from typing import Annotated
+import traceback
+from contextlib import suppress
+from typing import Annotated, NoReturn
 
 import typer
 
 import memfs
 from memfs.cli import demo, memories, mount, serve, status, stores, sync, tool, up, versions
-from memfs.core.errors import MemfsError
+from memfs.core.errors import MemfsError, StateUnavailable
 
 app = typer.Typer(
     name="memfs",
@@ -52,19 +54,25 @@ def root(
     """Agents' memory stores as ordinary directories."""
 
 
-def main() -> None:
-    """Run the command line: an error memfs foresees is one line on standard error and its exit code."""
+def run() -> None:
+    """Run the command line: what memfs foresees, and what this host refuses, is one line and an exit code.
+
+    A traceback is for bugs, with an exit code of its own.
+    """
     try:
         app()
     except MemfsError as error:
+        _fail(str(error), error.exit_code)
+    except OSError as error:
+        what = f"{error.filename}: " if error.filename else ""
+        _fail(f"{what}{error.strerror or error}", StateUnavailable.exit_code)
+    except Exception:  # noqa: BLE001  (the last one to see it)
+        traceback.print_exc()
+        sys.exit(MemfsError.exit_code)
+
+
+def _fail(message: str, exit_code: int) -> NoReturn:
+    with suppress(OSError):
         sys.stdout.flush()
-        typer.echo(f"memfs: {error}", err=True)
-        sys.exit(error.exit_code)
-    except BrokenPipeError:
-        # The reader of a pipe went away (`memfs memories list … | head`): nothing is wrong, and nobody listens.
-        sys.stderr.close()
-        sys.exit(141)
-
-
-if __name__ == "__main__":
-    main()
+    typer.echo(f"memfs: {message}", err=True)
+    sys.exit(exit_code)

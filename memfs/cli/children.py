@@ -21,6 +21,7 @@ from types import FrameType
 from typing import Self
 
 from memfs.core.backoff import delay_s
+from memfs.health import short_address
 
 _PR_SET_PDEATHSIG = 1
 _TICK_S = 0.2
@@ -65,11 +66,12 @@ class Child:
         self.log, self.ends_all = log, ends_all
         self.started_s, self.failures, self.due_s = 0.0, 0, 0.0
         self._process: subprocess.Popen[bytes] | None = None
-        address = directory / f"{name}.notify"
-        address.unlink(missing_ok=True)
+        self._address = directory / f"{name}.notify"
+        self._address.unlink(missing_ok=True)
         self._told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
-        self._told.bind(str(address))
-        self._environ = {**os.environ, **(environ or {}), "NOTIFY_SOCKET": str(address)}
+        with short_address(self._address) as address:
+            self._told.bind(address)
+        self._environ = {**os.environ, **(environ or {}), "NOTIFY_SOCKET": str(self._address)}
 
     def fileno(self) -> int:
         """Return the descriptor that turns readable when the child tells something."""
@@ -143,7 +145,7 @@ class Child:
 
     def close(self) -> None:
         """Give the notification socket back."""
-        Path(self._told.getsockname()).unlink(missing_ok=True)
+        self._address.unlink(missing_ok=True)
         self._told.close()
 
     def _signal(self, number: signal.Signals) -> None:

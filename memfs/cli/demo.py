@@ -36,23 +36,27 @@ def demo(
     directory = Path(tempfile.mkdtemp(prefix="memfs-demo-"))
     children: list[Child] = []
     failed: list[str] = []
-    began = time.monotonic()
+    began, took_s = time.monotonic(), 0.0
     try:
         stage = _set_up(directory, children, supervisor, console)
         if stage:
             failed = _show(stage, supervisor, console)
+            took_s = time.monotonic() - began
             if keep and not supervisor.is_stopping:
                 _keep(stage, children, supervisor, console)
     finally:
         failed += _clear(directory, children)
     if supervisor.is_stopping and not keep:
         raise typer.Exit(130)
-    if failed or stage is None:
-        console.print(f"[bold red]{len(failed) or 1} of the demo's steps went wrong:[/] {'; '.join(failed)}")
+    if stage is None:
+        console.print("The demo could not be set up: see above.", style="bold red")
         raise typer.Exit(1)
-    console.print(
-        f"[bold green]Every step came out as expected[/], in {time.monotonic() - began:.0f} s. Nothing is left behind."
-    )
+    if failed:
+        console.print(
+            f"{len(failed)} of the demo's steps went wrong: {'; '.join(failed)}", style="bold red", markup=False
+        )
+        raise typer.Exit(1)
+    console.print(f"[bold green]Every step came out as expected[/], in {took_s:.0f} s. Nothing is left behind.")
 
 
 def _set_up(directory: Path, children: list[Child], supervisor: Supervisor, console: Console) -> Stage | None:
@@ -65,9 +69,8 @@ def _set_up(directory: Path, children: list[Child], supervisor: Supervisor, cons
         if child.wait_ready(READY_TIMEOUT_S, is_stopping=lambda: supervisor.is_stopping):
             return child
         if not supervisor.is_stopping:
-            console.print(
-                f"[bold red]{name} did not start:[/]\n{(directory / f'{name}.log').read_text()}", markup=False
-            )
+            told = (directory / f"{name}.log").read_text(encoding="utf-8", errors="replace")
+            console.print(f"{name} did not start:\n{told}", style="red", markup=False)
         return None
 
     console.print("Setting up one server and two hosts …")
@@ -119,7 +122,7 @@ def _run_step(step: Step, stage: Stage, console: Console) -> str:
 def _keep(stage: Stage, children: list[Child], supervisor: Supervisor, console: Console) -> None:
     console.print(
         f"It runs on until Ctrl-C. In another terminal:\n"
-        f"  cd {stage.directory}\n"
+        f"  cd {stage.directory}; export PATH={stage.environ['PATH'].partition(os.pathsep)[0]}:$PATH\n"
         f"  ls -R a b                       # the same stores on two hosts\n"
         f"  echo hello > a/team-notes/hi.md; sleep 1; cat b/team-notes/hi.md\n"
         f"  memfs status --state state-a    # what is synced, what is not\n"

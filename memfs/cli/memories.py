@@ -33,6 +33,7 @@ def list_memories(
     as_json: options.Json = False,
     base_url: options.BaseUrl = None,
     api_key_file: options.ApiKeyFile = None,
+    config: options.Config = None,
 ) -> None:
     """List memories."""
     directory = path_prefix.strip("/")
@@ -42,7 +43,7 @@ def list_memories(
         store_id = (await find_store(remote, store)).id
         return [item async for item in remote.list_memories(store_id, path_prefix=prefix, depth=depth)]
 
-    items = run(base_url, api_key_file, look)
+    items = run(base_url, api_key_file, config, look)
     if as_json:
         print_json([item.model_dump(mode="json") for item in items])
     else:
@@ -56,6 +57,7 @@ def get(
     as_json: options.Json = False,
     base_url: options.BaseUrl = None,
     api_key_file: options.ApiKeyFile = None,
+    config: options.Config = None,
 ) -> None:
     """Print a memory's exact bytes."""
 
@@ -63,7 +65,7 @@ def get(
         store_id = (await find_store(remote, store)).id
         return await remote.retrieve_memory(store_id, (await find_memory(remote, store_id, path)).id)
 
-    memory = run(base_url, api_key_file, read)
+    memory = run(base_url, api_key_file, config, read)
     if as_json:
         print_json(memory.model_dump(mode="json"))
     else:
@@ -78,6 +80,7 @@ def put(
     as_json: options.Json = False,
     base_url: options.BaseUrl = None,
     api_key_file: options.ApiKeyFile = None,
+    config: options.Config = None,
 ) -> None:
     """Make a memory of exact bytes, or replace one, unless somebody else changes it meanwhile."""
     content = _text(_read(file), path)
@@ -91,7 +94,7 @@ def put(
         new = await remote.update_memory(store_id, old.id, content=content, expect_sha256=old.content_sha256)
         return "unchanged" if new.memory_version_id == old.memory_version_id else "updated", new
 
-    done, memory = run(base_url, api_key_file, write)
+    done, memory = run(base_url, api_key_file, config, write)
     _print_change(done, memory, as_json=as_json)
 
 
@@ -103,6 +106,7 @@ def move(
     as_json: options.Json = False,
     base_url: options.BaseUrl = None,
     api_key_file: options.ApiKeyFile = None,
+    config: options.Config = None,
 ) -> None:
     """Rename a memory; it keeps its id and its history."""
 
@@ -111,7 +115,7 @@ def move(
         memory = await find_memory(remote, store_id, old)
         return await remote.update_memory(store_id, memory.id, path=new, expect_sha256=memory.content_sha256)
 
-    _print_change("moved", run(base_url, api_key_file, rename), as_json=as_json)
+    _print_change("moved", run(base_url, api_key_file, config, rename), as_json=as_json)
 
 
 @app.command("rm")
@@ -121,6 +125,7 @@ def remove(
     as_json: options.Json = False,
     base_url: options.BaseUrl = None,
     api_key_file: options.ApiKeyFile = None,
+    config: options.Config = None,
 ) -> None:
     """Delete a memory; its versions stay in the store's history."""
 
@@ -130,7 +135,7 @@ def remove(
         await remote.delete_memory(store_id, memory.id, expect_sha256=memory.content_sha256)
         return memory
 
-    gone = run(base_url, api_key_file, delete)
+    gone = run(base_url, api_key_file, config, delete)
     if as_json:
         print_json({"id": gone.id, "type": "memory_deleted"})
     else:

@@ -71,6 +71,7 @@ def _run(point: Path, state: Path, settings: "Settings") -> int:
     from memfs.core.limits import Limits
     from memfs.core.names import Names
     from memfs.fuse.mounting import MountOptions, OpenUpcalls, run
+    from memfs.state.attachments import attached
     from memfs.state.layout import Layout
     from memfs.vfs.filesystem import FileSystem
     from memfs.vfs.values import Invalidation, Ownership
@@ -93,12 +94,19 @@ def _run(point: Path, state: Path, settings: "Settings") -> int:
             invalidate=invalidate,
         )
 
+    def say_ready() -> None:
+        stores = attached(layout)
+        typer.echo(f"mounted {len(stores)} {'store' if len(stores) == 1 else 'stores'} at {point}")
+        if not stores:
+            typer.echo("no store is attached to this state yet: `memfs sync --store NAME` or `memfs up` does that")
+        health.notify(ready=True, status=str(point))
+
     return run(
         filesystem,
         socket_path=layout.mount_socket,
         mount_point=point,
         options=MountOptions(allow_other=table.allow_other, open_upcalls=OpenUpcalls(table.open_upcalls)),
-        on_ready=lambda: health.notify(ready=True, status=str(point)),
+        on_ready=say_ready,
     )
 
 

@@ -1,26 +1,25 @@
 """How commands print what they found: tables for people, JSON for programs. Used by every command that lists."""
 
 import json
-import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import typer
 
-_UNWRAPPED = 100_000  # A pipe has no width: lines stay whole, so that grep and awk see one row each.
+_UNWRAPPED = 100_000  # Lines stay whole, so that grep and awk see one row each, and an id can be copied.
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print rows under their headings on standard output, fitted to the terminal; whole lines where it is none."""
+    """Print rows under their headings on standard output, one line each, however narrow the terminal."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else _UNWRAPPED)
+    console = Console(highlight=False, width=_UNWRAPPED, soft_wrap=True)
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(column, no_wrap=True)
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     console.print(table)

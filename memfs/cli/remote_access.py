@@ -17,7 +17,12 @@ Result = TypeVar("Result")
 _ATTEMPTS = 3  # Somebody waits at the terminal.
 
 
-def run(base_url: str | None, api_key_file: Path | None, action: Callable[["Remote"], Awaitable[Result]]) -> Result:
+def run(
+    base_url: str | None,
+    api_key_file: Path | None,
+    config: Path | None,
+    action: Callable[["Remote"], Awaitable[Result]],
+) -> Result:
     """Open the remote, run ``action`` on it, and close it.
 
     Raises:
@@ -25,7 +30,7 @@ def run(base_url: str | None, api_key_file: Path | None, action: Callable[["Remo
     """
 
     async def opened() -> Result:
-        remote = open_remote(base_url, api_key_file)
+        remote = open_remote(base_url, api_key_file, config)
         try:
             return await action(remote)
         finally:
@@ -34,17 +39,17 @@ def run(base_url: str | None, api_key_file: Path | None, action: Callable[["Remo
     return asyncio.run(opened())
 
 
-def open_remote(base_url: str | None, api_key_file: Path | None) -> "Remote":
-    """Return the remote that flags, environment and defaults name; the caller closes it.
+def open_remote(base_url: str | None, api_key_file: Path | None, config: Path | None) -> "Remote":
+    """Return the remote that flags, environment, configuration and defaults name; the caller closes it.
 
     Raises:
         ConfigError: There is no key for it, or the URL is none.
     """
-    from memfs.config import remote_settings
+    from memfs.config import load, remote_settings
     from memfs.remote.http import HttpRemote
     from memfs.remote.retrying import Retrying
 
-    settings = remote_settings(base_url, api_key_file)
+    settings = remote_settings(base_url, api_key_file, settings=load(config))
     return Retrying(HttpRemote(settings.base_url, settings.api_key), attempts=_ATTEMPTS)
 
 

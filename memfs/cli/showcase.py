@@ -5,6 +5,7 @@ typed in: what is shown is what the commands printed.
 """
 
 import json
+import re
 import subprocess
 import time
 from collections.abc import Callable, Mapping
@@ -37,8 +38,9 @@ class Outcome:
 class Step:
     """One step.
 
-    ``expect`` are texts that the output must hold; ``fails`` tells that the command itself must be refused; ``until``
-    is a question asked of the stage until it is answered yes, whose milliseconds are shown with ``waited_for``.
+    ``expect`` are regular expressions that the output must match; ``fails`` tells that the command itself must be
+    refused; ``until`` is a question asked of the stage until it is answered yes, whose milliseconds are shown with
+    ``waited_for``; ``then`` looks at what came of it.
     """
 
     title: str
@@ -65,7 +67,7 @@ class Step:
         """Return what is wrong with the outcome, "" when it is the expected one."""
         if (outcome.exit_code != 0) is not self.fails:
             return f"exit code {outcome.exit_code}"
-        missing = [text for text in self.expect if text not in outcome.output]
+        missing = [pattern for pattern in self.expect if not re.search(pattern, outcome.output)]
         return f"without {missing[0]!r}" if missing else ""
 
 
@@ -109,9 +111,10 @@ SHOWCASE: tuple[Step, ...] = (
         expect=("prefers the telephone",),
     ),
     Step(
-        title="A read-only store refuses at once, root included",
+        title="A read-only store refuses at once, root too",
         commands=("echo oops > a/handbook/README.md",),
-        expect=("Read-only file system",),
+        # The kernel itself answers an ordinary user, for whom the file shows no write bits.
+        expect=("Read-only file system|Permission denied",),
         fails=True,
     ),
     Step(
@@ -123,7 +126,7 @@ SHOWCASE: tuple[Step, ...] = (
         until=_meeting_is_on_b,
         waited_for="on B after",
         then=("cat b/team-notes/acme.md",),
-        expect=("prefers the telephone", "Meeting at ten."),
+        expect=("prefers the telephone", r"Meeting at ten\."),
     ),
     Step(
         title="Two conflicting edits are both kept",
@@ -133,7 +136,7 @@ SHOWCASE: tuple[Step, ...] = (
         until=_both_plans_are_everywhere,
         waited_for="both on A and on B after",
         then=("grep -r . b/team-notes/plan*",),
-        expect=("deploy on Monday", "deploy on Friday", ".conflict-"),
+        expect=("deploy on Monday", "deploy on Friday", r"plan\.conflict-[0-9a-f]{8}\.md:"),
     ),
     Step(
         title="The memory tool: view and create",
@@ -150,7 +153,7 @@ SHOWCASE: tuple[Step, ...] = (
             _tool(command="insert", path="/memories/todo.md", insert_line=0, insert_text="# To do\n"),
             "cat a/team-notes/todo.md",
         ),
-        expect=("The memory file has been edited.", "has been edited", "# To do", "- ship it"),
+        expect=(r"The memory file has been edited\.", r"The file /memories/todo\.md has been edited\.", "- ship it"),
     ),
     Step(
         title="The memory tool: rename and delete",
@@ -159,25 +162,25 @@ SHOWCASE: tuple[Step, ...] = (
             _tool(command="delete", path="/memories/done"),
         ),
         expect=(
-            "Successfully renamed /memories/todo.md to /memories/done/todo.md",
+            r"Successfully renamed /memories/todo\.md to /memories/done/todo\.md",
             "Successfully deleted /memories/done",
         ),
     ),
     Step(
         title="Every change is in the version history",
         commands=("memfs versions list 'Team Notes' --path /acme.md",),
-        expect=("created", "modified", "/acme.md"),
+        expect=(r"modified +/acme\.md", r"created +/acme\.md"),
     ),
     Step(
         title="How full each store is",
         commands=("df -i a/team-notes a/handbook",),
-        expect=("10000", "a"),
+        expect=(r"memfs +10000 +\d+ +\d+ +\d+%",),
     ),
     Step(
         title="What is synced and what is not",
         commands=("while memfs status --state state-a | grep -q pending; do sleep 0.1; done",),
         then=("memfs status --state state-a",),
-        expect=("team-notes", "handbook", "read_only"),
+        expect=("team-notes +read_write +synced", "handbook +read_only +synced"),
     ),
 )
 

@@ -16,6 +16,7 @@ from memfs.cli import options
 from memfs.config import default_state, load
 from memfs.core.errors import InvalidRequest
 from memfs.core.tree_requests import Ping, decode_answer, encode_request
+from memfs.health import short_address
 from memfs.state.layout import Layout
 
 if TYPE_CHECKING:
@@ -49,10 +50,9 @@ def _print_stores(found: "list[StoreSummary]") -> None:
 
     now = time.time()
     print_table(
-        ["STORE", "DIRECTORY", "ACCESS", "STATE", "MEMORIES", "PENDING", "PROBLEMS", "CONFLICTS", "LAST SYNC"],
+        ["STORE", "ACCESS", "STATE", "MEMORIES", "PENDING", "PROBLEMS", "CONFLICTS", "LAST SYNC"],
         [
             [
-                one.attachment.name,
                 one.attachment.slug,
                 "read_write" if one.attachment.is_writable else "read_only",
                 _state(one),
@@ -97,7 +97,8 @@ def _mount_point(layout: Layout) -> str | None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asker:
         asker.settimeout(PING_TIMEOUT_S)
         try:
-            asker.connect(str(layout.mount_socket))
+            with short_address(layout.mount_socket) as address:
+                asker.connect(address)
             asker.sendall(encode_request(Ping()))
             with asker.makefile("rb") as answers:
                 return str(decode_answer(answers.readline()).facts["mount_point"])
@@ -109,7 +110,7 @@ def _is_locked(lock: Path) -> bool:
     """Tell whether somebody holds the lock, without taking it: a worker that starts now must find it free."""
     try:
         found = lock.stat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     device = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}"
     return f" {device}:{found.st_ino} " in Path("/proc/locks").read_text(encoding="ascii")

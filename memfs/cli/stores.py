@@ -29,6 +29,7 @@ def create(
     as_json: options.Json = False,
     base_url: options.BaseUrl = None,
     api_key_file: options.ApiKeyFile = None,
+    config: options.Config = None,
 ) -> None:
     """Make a store. Names need not be unique: each call makes another one."""
     pairs = dict(_parse_pair(text) for text in metadata or [])
@@ -36,7 +37,7 @@ def create(
     async def make(remote: "Remote") -> "Store":
         return await remote.create_store(name, description=description, metadata=pairs)
 
-    _print_store(run(base_url, api_key_file, make), as_json=as_json)
+    _print_store(run(base_url, api_key_file, config, make), as_json=as_json)
 
 
 @app.command("list")
@@ -45,13 +46,14 @@ def list_stores(
     as_json: options.Json = False,
     base_url: options.BaseUrl = None,
     api_key_file: options.ApiKeyFile = None,
+    config: options.Config = None,
 ) -> None:
     """List the stores."""
 
     async def look(remote: "Remote") -> "list[Store]":
         return [store async for store in remote.list_stores(include_archived=include_archived)]
 
-    stores = run(base_url, api_key_file, look)
+    stores = run(base_url, api_key_file, config, look)
     if as_json:
         print_json([store.model_dump(mode="json") for store in stores])
         return
@@ -67,13 +69,14 @@ def show(
     as_json: options.Json = False,
     base_url: options.BaseUrl = None,
     api_key_file: options.ApiKeyFile = None,
+    config: options.Config = None,
 ) -> None:
     """Show one store."""
 
     async def look(remote: "Remote") -> "Store":
         return await find_store(remote, store)
 
-    _print_store(run(base_url, api_key_file, look), as_json=as_json)
+    _print_store(run(base_url, api_key_file, config, look), as_json=as_json)
 
 
 @app.command("archive")
@@ -82,13 +85,14 @@ def archive(
     as_json: options.Json = False,
     base_url: options.BaseUrl = None,
     api_key_file: options.ApiKeyFile = None,
+    config: options.Config = None,
 ) -> None:
     """Make a store read-only for good. Its memories stay readable; there is no way back."""
 
     async def put_away(remote: "Remote") -> "Store":
         return await remote.archive_store((await find_store(remote, store)).id)
 
-    _print_store(run(base_url, api_key_file, put_away), as_json=as_json)
+    _print_store(run(base_url, api_key_file, config, put_away), as_json=as_json)
 
 
 @app.command("delete")
@@ -98,19 +102,24 @@ def delete(
     as_json: options.Json = False,
     base_url: options.BaseUrl = None,
     api_key_file: options.ApiKeyFile = None,
+    config: options.Config = None,
 ) -> None:
     """Delete a store, its memories and their whole history, for good."""
     if not yes and not sys.stdin.isatty():
         raise UsageError(f"deleting the store {store!r} cannot be undone, and nobody can be asked", remedy="Add --yes")
 
-    async def remove(remote: "Remote") -> "Store":
-        found = await find_store(remote, store)
-        if not yes:
-            typer.confirm(f"Delete {found.name!r} ({found.id}), its memories and their history?", abort=True, err=True)
-        await remote.delete_store(found.id)
-        return found
+    async def look(remote: "Remote") -> "Store":
+        return await find_store(remote, store)
 
-    gone = run(base_url, api_key_file, remove)
+    gone = run(base_url, api_key_file, config, look)
+    if not yes:
+        # Asked outside any event loop, which would keep the first Ctrl-C to itself.
+        typer.confirm(f"Delete {gone.name!r} ({gone.id}), its memories and their history?", abort=True, err=True)
+
+    async def remove(remote: "Remote") -> None:
+        await remote.delete_store(gone.id)
+
+    run(base_url, api_key_file, config, remove)
     if as_json:
         print_json({"id": gone.id, "type": "memory_store_deleted"})
     else:
@@ -120,7 +129,7 @@ def delete(
 def _parse_pair(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not key or not equals:
-        raise UsageError(f"the metadata {text!r} is no KEY=VALUE")
+        raise UsageError(f"the metadata {text!r} is no KEY=VALUE", remedy="Write it like --metadata team=blue")
     return key, value
 
 

@@ -27,6 +27,7 @@ def list_versions(
     as_json: options.Json = False,
     base_url: options.BaseUrl = None,
     api_key_file: options.ApiKeyFile = None,
+    config: options.Config = None,
 ) -> None:
     """List versions, newest first: what changed, when, and by whom."""
     from memfs.cli.output import moment, print_json, print_table
@@ -35,7 +36,7 @@ def list_versions(
         store_id = (await remote_access.find_store(remote, store)).id
         return [version async for version in remote.list_versions(store_id)]
 
-    found = remote_access.run(base_url, api_key_file, history)
+    found = remote_access.run(base_url, api_key_file, config, history)
     # A memory keeps its history under its id: one that was renamed is shown under every name it had.
     ids = {version.memory_id for version in found if version.path == path}
     shown = [version for version in found if path is None or version.memory_id in ids]
@@ -53,17 +54,21 @@ def list_versions(
 
 @app.command("show")
 def show_version(
-    store: Store, version: Version, base_url: options.BaseUrl = None, api_key_file: options.ApiKeyFile = None
+    store: Store,
+    version: Version,
+    base_url: options.BaseUrl = None,
+    api_key_file: options.ApiKeyFile = None,
+    config: options.Config = None,
 ) -> None:
     """Print the exact bytes that a memory had in a version."""
 
     async def retrieve(remote: "Remote") -> "MemoryVersion":
         return await remote.retrieve_version((await remote_access.find_store(remote, store)).id, version)
 
-    found = remote_access.run(base_url, api_key_file, retrieve)
+    found = remote_access.run(base_url, api_key_file, config, retrieve)
     if found.content is None:
         why = "is redacted" if found.redacted_at else "records a deletion"
-        raise NotFound(f"the version {version} {why}: it has no content")
+        raise NotFound(f"the version {version} {why}: it has no content", remedy="See `memfs versions list`")
     typer.get_binary_stream("stdout").write(found.content.encode())
 
 
