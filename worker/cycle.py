@@ -8,6 +8,8 @@ round, until nothing more can be done now. Runs on the control thread. What a me
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
+from math import inf
 
 from memfs.core.names import HOLD_S
 from memfs.core.paths import StorePath, relative
@@ -23,6 +25,7 @@ log = logging.getLogger(__name__)
 
 DELETE_WINDOW_S = 2.0
 """A file that is gone for so long was deleted; before that a program may be saving it anew."""
+_FROM_HERE = frozenset({Action.PUSH, Action.CREATE, Action.DELETE_REMOTE})
 ROUNDS = 50
 """A cycle that has not settled by then is left to the next one: others want their turn."""
 
@@ -80,8 +83,19 @@ def decide(replica: Replica) -> Decided:
             decided.pending[path] = "pending"
             decisions.append(Decision(path=path, action=action))
     if decisions or renames:
-        decided.plan = make_plan(decisions, renames, _sides(replica), deferred=deferred)
+        decided.plan = make_plan(_newest_first(replica, decisions), renames, _sides(replica), deferred=deferred)
     return decided
+
+
+def _newest_first(replica: Replica, decisions: list[Decision]) -> list[Decision]:
+    """Order what came last before what has waited: an edit made behind ten thousand others is not the last to go."""
+    files, memories = replica.local.files, replica.remote.memories
+    pushes = [one for one in decisions if one.action in _FROM_HERE]
+    pulls = [one for one in decisions if one.action not in _FROM_HERE]
+    pushes.sort(key=lambda one: files[one.path].identity.mtime_ns if one.path in files else 0, reverse=True)
+    pulls.sort(key=lambda one: memories[one.path].updated_at if one.path in memories else "", reverse=True)
+    # Neither side waits for all of the other.
+    return [one for pair in zip_longest(pulls, pushes) for one in pair if one is not None]
 
 
 def _moved(replica: Replica, row: Agreed, target: StorePath) -> Agreed:
@@ -176,8 +190,8 @@ class Cycle:
         self._note(decided)
         return decided
 
-    async def run(self) -> Decided:
-        """Execute plans until nothing more can be done now; return the last look.
+    async def run(self, until: float = inf) -> Decided:
+        """Execute plans until nothing more can be done now, or until that moment; return the last look.
 
         Raises:
             MemfsError: The remote or the state cannot be worked with; what was done is recorded.
@@ -185,17 +199,17 @@ class Cycle:
         for _ in range(ROUNDS):
             decided = decide(self._replica)
             self._note(decided)
-            if decided.is_idle:
+            if decided.is_idle or self._replica.clock.monotonic() >= until:
                 break
-            await self._execute(decided.plan)
+            await self._execute(decided.plan, until)
         await self._executor.tell()
         return decided
 
-    async def _execute(self, plan: Plan) -> None:
-        await self._executor.decisions(plan.removals)
+    async def _execute(self, plan: Plan, until: float) -> None:
+        await self._executor.decisions(plan.removals, until)
         for wave in plan.renames:
-            await self._executor.renames(wave)
-        await self._executor.decisions(plan.contents)
+            await self._executor.renames(wave, until)
+        await self._executor.decisions(plan.contents, until)
 
     def _note(self, decided: Decided) -> None:
         replica = self._replica

@@ -66,13 +66,13 @@ class Executor:
         self._has_worked = False
         """Whether anything of this lot worked."""
 
-    async def decisions(self, decisions: Sequence[Decision]) -> None:
+    async def decisions(self, decisions: Sequence[Decision], until: float) -> None:
         """Carry out the actions of one phase; see `_run` for what is raised."""
-        await self._run([self._of_decision(decision) for decision in decisions])
+        await self._run([self._of_decision(decision) for decision in decisions], until)
 
-    async def renames(self, renames: Sequence[Rename]) -> None:
+    async def renames(self, renames: Sequence[Rename], until: float) -> None:
         """Carry out one wave of renames; see `_run` for what is raised."""
-        await self._run([self._of_rename(rename) for rename in renames])
+        await self._run([self._of_rename(rename) for rename in renames], until)
 
     def _of_decision(self, decision: Decision) -> Step:
         path = decision.path
@@ -131,8 +131,8 @@ class Executor:
             return memory is not None and memory.memory_id == row.memory_id and rename.target in replica.local.files
         return file is not None and replica.remote.path_of(row.memory_id) == rename.target
 
-    async def _run(self, steps: Sequence[Step]) -> None:
-        """Take the steps, so many at a time, and record each lot.
+    async def _run(self, steps: Sequence[Step], until: float) -> None:
+        """Take the steps, so many at a time, and record each lot; begin none after ``until``.
 
         A trouble of the store ends it only where nothing worked: one path that is refused for ever, by a gateway say,
         holds up none of the others.
@@ -148,7 +148,7 @@ class Executor:
                 if not isinstance(one, OF_THE_STORE):
                     raise one
             failure = failure or next(iter(failures), None)
-            if failures and len(failures) == len(results):
+            if (failures and len(failures) == len(results)) or self._replica.clock.monotonic() >= until:
                 break
         if failure is not None:
             raise failure

@@ -1,6 +1,7 @@
-"""Whether the remote may be asked: one gate for all stores of a worker, shut for a while after each failure.
+"""Whether the remote may be asked, and how long one store is left alone.
 
-A remote that is away or asks to wait is away for every store. The control thread owns it; time and randomness are
+A remote that is away or asks to wait is away for every store: one `Gate` for a worker. What concerns one store alone,
+a refused credential or a full disk, is a `Pause` of that store. The control thread owns them; time and randomness are
 handed in.
 """
 
@@ -8,6 +9,11 @@ from collections.abc import Callable
 
 from memfs.core.backoff import delay_s
 from memfs.core.errors import RemoteUnavailable
+
+STOPPED_BASE_S, STOPPED_S = 15.0, 300.0
+"""After a refused credential or a store that is gone, it is asked again this late: first, and at last."""
+BROKEN_BASE_S, BROKEN_CAP_S = 1.0, 30.0
+"""How long a store is left alone whose disk refused, twice as long each time."""
 
 
 class Gate:
@@ -36,3 +42,39 @@ class Gate:
     def worked(self) -> None:
         """Start over: the remote answered."""
         self._failures = 0
+
+
+class Pause:
+    """How long a store is left alone after a refusal that only time or a person can undo: twice as long each time."""
+
+    def __init__(self, monotonic: Callable[[], float], base_s: float, cap_s: float) -> None:
+        self._monotonic = monotonic
+        self._base_s = base_s
+        self._cap_s = cap_s
+        self._times = 0
+        self.until = 0.0
+        """By the monotonic clock; in the past while nothing is wrong."""
+
+    @property
+    def is_on(self) -> bool:
+        """Tell whether the store is left alone now."""
+        return self._monotonic() < self.until
+
+    def begin(self) -> None:
+        """Leave the store alone from now on."""
+        self.until = self._monotonic() + min(self._cap_s, self._base_s * 2.0 ** min(self._times, 10))
+        self._times += 1
+
+    def reset(self) -> None:
+        """Start over: it works again."""
+        self._times = 0
+
+
+def stopped(monotonic: Callable[[], float]) -> Pause:
+    """Return the pause of a store that the remote refuses."""
+    return Pause(monotonic, STOPPED_BASE_S, STOPPED_S)
+
+
+def broken(monotonic: Callable[[], float]) -> Pause:
+    """Return the pause of a store whose disk refuses."""
+    return Pause(monotonic, BROKEN_BASE_S, BROKEN_CAP_S)

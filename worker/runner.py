@@ -14,7 +14,7 @@ from memfs.core.errors import MemfsError, RemoteUnavailable, StateDamaged, State
 from memfs.core.plan import Side
 from worker.cycle import Cycle, Decided
 from worker.disk import disk_trouble
-from worker.gate import Gate
+from worker.gate import Gate, broken, stopped
 from worker.replica import Replica
 from worker.settling import Settling
 
@@ -24,10 +24,8 @@ SCAN_S = 300.0
 LISTING_S = 300.0
 PAGE_S = 60.0
 """Listings average at most one page in so many seconds."""
-STOPPED_BASE_S, STOPPED_S = 15.0, 300.0
-"""After a refused credential or a store that is gone, it is asked again this late: first, and at last."""
-BROKEN_BASE_S, BROKEN_CAP_S = 1.0, 30.0
-"""How long a store is left alone whose disk refused, twice as long each time."""
+TURN_S = 2.0
+"""So long a turn changes things: then it is looked again what is newer than what still waits."""
 RESETTLE_S = 0.05
 """How long a file that changed under the worker's hands is left alone where nobody waits for it to settle."""
 _SCAN = "scan"
@@ -51,12 +49,13 @@ class Runner:
         self._cycle = Cycle(replica)
         self._clock = replica.clock.monotonic
         self._wake = asyncio.Event()
-        replica.on_suspects = self._wake.set
+        self._has_news = True
+        replica.on_suspects = self._suspect
         self._scan_wanted: Settling[str] = Settling()
         self._scan_due = self._listing_due = self._poll_due = 0.0
-        self._stopped_until = 0.0
-        self._broken_until = 0.0
-        self._stops = self._breaks = 0
+        self._stopped = stopped(self._clock)
+        self._broken = broken(self._clock)
+        self._where = f"the state of the store {replica.attachment.name}"
         self._said: tuple[str, str] | None = None
         self._listing: asyncio.Task[None] | None = None
         self._decided: Decided | None = None
@@ -74,17 +73,18 @@ class Runner:
         self.replica.dirty.mark(relative, self._clock())
         self._wake.set()
 
-    def want_scan(self, *, at_once: bool = False) -> None:
+    def _suspect(self) -> None:
+        self._has_news = True
+        self._wake.set()
+
+    def want_scan(self) -> None:
         """Note that something may have happened anywhere in the tree."""
-        if at_once:
-            self._scan_due = 0.0
-        else:
-            self._scan_wanted.mark(_SCAN, self._clock())
+        self._scan_wanted.mark(_SCAN, self._clock())
         self._wake.set()
 
     def want_everything(self) -> None:
         """Look at both sides anew, at once."""
-        self._scan_due = self._listing_due = self._poll_due = self._stopped_until = self._broken_until = 0.0
+        self._scan_due = self._listing_due = self._poll_due = self._stopped.until = self._broken.until = 0.0
         self._wake.set()
 
     def attach(self, attachment: Attachment) -> None:
@@ -143,7 +143,7 @@ class Runner:
                 raise
             except MemfsError as error:
                 self.failed(error)
-                due = self._broken_until if isinstance(error, StateUnavailable) else self._gate.opens_at
+                due = self._broken.until if isinstance(error, StateUnavailable) else self._gate.opens_at
                 if not isinstance(error, RemoteUnavailable | StateUnavailable) or due >= until:
                     return
                 await self._sleep(max(0.0, due - self._clock()))
@@ -183,7 +183,7 @@ class Runner:
         return sorted(refused | set(self.replica.state.pending))
 
     async def _guarded_turn(self) -> None:
-        if self._clock() < self._broken_until:
+        if self._broken.is_on:
             return
         try:
             with disk_trouble(self._where):
@@ -199,13 +199,16 @@ class Runner:
             await self._scan()
         await self._look()
         if not self._may_ask():
-            self._decided = self._cycle.look()
+            if self._has_news or self._decided is None:
+                self._decided, self._has_news = self._cycle.look(), False
             self.has_synced.set()
             return
         has_listed = self._take_listing()
         has_polled = await self._poll()
-        if self.replica.suspects:
-            self._decided = await self._cycle.run()
+        due = self._cycle_due()
+        if due is not None and due <= self._clock():
+            self._has_news = False
+            self._decided = await self._cycle.run(self._clock() + TURN_S)
         if has_listed or has_polled:
             self._worked()
         if self.replica.remote.is_verified and not self.replica.owes:
@@ -214,14 +217,14 @@ class Runner:
     async def _rest(self) -> None:
         """Sleep until something is due, or until there is a reason to look."""
         now = self._clock()
-        if now < self._broken_until:
-            await self._sleep(self._broken_until - now)
+        if self._broken.is_on:
+            await self._sleep(self._broken.until - now)
             return
         due = [self._scan_due, self.replica.dirty.next_due(), self._scan_wanted.next_due()]
         if not self._may_ask():
-            due.append(max(self._gate.opens_at, self._stopped_until))
+            due.append(max(self._gate.opens_at, self._stopped.until))
         else:
-            due.append(self._decided.next_due if self._decided else None)
+            due.append(self._cycle_due())
             due.append(self._listing_due if self._listing is None else None)
             due.append(self._poll_due if self._can_poll() else None)
         wait_s = min(one for one in due if one is not None) - now
@@ -234,8 +237,17 @@ class Runner:
         except TimeoutError:
             return
 
+    def _cycle_due(self) -> float | None:
+        """Return when suspects have to be compared: at once where there is news of some, or when one has waited."""
+        decided = self._decided
+        if not self.replica.suspects:
+            return None
+        if self._has_news or decided is None or not decided.is_idle:
+            return 0.0
+        return decided.next_due
+
     def _may_ask(self) -> bool:
-        return self._gate.is_open and self._clock() >= self._stopped_until
+        return self._gate.is_open and not self._stopped.is_on
 
     # -------------------------------------------------------------------------------------------------- observations
 
@@ -243,6 +255,7 @@ class Runner:
         self._scan_due = self._clock() + self.scan_s
         replica = self.replica
         replica.saw_everything(await asyncio.to_thread(replica.near.scan, replica.known))
+        self._has_news = True
         if self._listing is None:
             await asyncio.to_thread(replica.contents.prune, replica.kept_contents())
         self.on_scan()
@@ -252,6 +265,7 @@ class Runner:
         relatives = dirty.take_all() if everything else dirty.take_due(self._clock())
         if relatives:
             self.replica.saw(await asyncio.to_thread(self.replica.near.look_at, relatives))
+            self._has_news = True
 
     def _take_listing(self) -> bool:
         """Start a listing that is due; tell whether one ended, or raise what ended it."""
@@ -293,13 +307,10 @@ class Runner:
 
     # -------------------------------------------------------------------------------------------------- how it went
 
-    @property
-    def _where(self) -> str:
-        return f"the state of the store {self.replica.attachment.name}"
-
     def _worked(self) -> None:
         self._gate.worked()
-        self._stops = self._breaks = 0
+        self._stopped.reset()
+        self._broken.reset()
         if self._note(None):
             log.info("the store %s syncs again", self.replica.attachment.name)
 
@@ -307,22 +318,20 @@ class Runner:
         """Take in why the store cannot be synced for now, and say so once."""
         self.has_synced.set()
         self._poll_due = 0.0
+        self._has_news = True
         if isinstance(error, StateUnavailable):
             self._broke()
         elif isinstance(error, RemoteUnavailable):
             self._gate.failed(error)
         else:
-            self._stopped_until = self._clock() + min(STOPPED_S, STOPPED_BASE_S * 2.0 ** min(self._stops, 10))
-            self._stops += 1
-        is_news = self._note(error)
-        if is_news:
+            self._stopped.begin()
+        if self._note(error):
             log.warning("the store %s does not sync for now: %s", self.replica.attachment.name, error)
 
     def _broke(self) -> None:
         """Leave everything alone for a while; what was seen and not taken in is then looked for anew."""
         replica = self.replica
-        self._broken_until = self._clock() + min(BROKEN_CAP_S, BROKEN_BASE_S * 2.0 ** min(self._breaks, 10))
-        self._breaks += 1
+        self._broken.begin()
         self._scan_due = 0.0
         replica.suspect(replica.local.files.keys() | replica.remote.memories.keys() | replica.state.baseline.paths)
 

@@ -10,7 +10,8 @@ from hosts import Far, Host, MakeHost
 from memfs.core.attachment import Access
 from memfs.core.errors import AuthenticationFailed, MemfsError, PermissionRefused, RateLimited, RemoteUnavailable
 from memfs.state.summary import summaries
-from worker.runner import STOPPED_BASE_S
+from worker.cycle import Decided
+from worker.gate import STOPPED_BASE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -79,7 +80,7 @@ async def test_what_the_worker_wrote_itself_is_not_fetched(host: Host, flaky: Fl
     await turns(host)
     for content in ("one\n", "two\n"):
         host.write("note.md", content)
-        host.runner.want_scan(at_once=True)
+        host.runner._scan_due = 0.0
         await turns(host, 1)
     clock.advance(2.0)
     flaky.calls.clear()
@@ -147,7 +148,7 @@ async def test_local_edits_are_pending_while_the_remote_is_away_and_go_out_after
     away = RemoteUnavailable("nobody answers")
     flaky.faults = [Fault(call, away, times=1000) for call in ("create_memory", "list_versions", "list_memories")]
     host.write("note.md", "text\n")
-    host.runner.want_scan(at_once=True)
+    host.runner._scan_due = 0.0
     clock.advance(2.0)
     await turns(host)
 
@@ -240,3 +241,59 @@ async def test_a_store_attached_read_only_meanwhile_puts_back_what_deviates(
 
     assert {"note.md": "theirs\n"} == host.tree() == await far.contents()
     assert ["mine\n"] == host.trash()
+
+
+@pytest.mark.expect_log("does not sync for now")
+async def test_a_program_that_writes_on_and_on_costs_no_comparison_of_what_waits(
+    host: Host, flaky: FlakyRemote, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each event wakes the worker; with thousands of paths that wait for the remote, comparing them all would burn."""
+    await turns(host)
+    flaky.faults = [Fault("create_memory", RateLimited("slow down", retry_after_s=60.0), times=1000)]
+    host.write("waits.md", "text\n")
+    host.runner.want_everything()
+    await turns(host, 1)
+    looks: list[int] = []
+    look = host.runner._cycle.look
+
+    def counted() -> Decided:
+        looks.append(1)
+        return look()
+
+    monkeypatch.setattr(host.runner._cycle, "look", counted)
+    await turns(host, 1)
+    looks.clear()
+    for _ in range(20):
+        clock.advance(0.01)
+        host.runner.changed(b"log.txt")
+        await turns(host, 1)
+
+    assert [] == looks
+
+
+async def test_an_edit_made_behind_many_others_is_not_the_last_to_go(
+    make_host: MakeHost, far: Far, remote: MemoryRemote, clock: FakeClock
+) -> None:
+    class Slow(FlakyRemote):
+        async def create_memory(self, store_id: str, path: str, content: str) -> object:
+            clock.advance(0.1)
+            return await remote.create_memory(store_id, path, content)
+
+    host = make_host(remote=Slow(remote))
+    await turns(host)
+    for number in range(300):
+        host.write(f"{number:03}.md", f"{number}\n")
+    host.runner.want_scan()
+    clock.advance(1.0)
+    await turns(host, 1)
+    host.write("urgent.md", "urgent\n")
+    host.runner.changed(b"urgent.md")
+    await far.write("theirs.md", "theirs\n")
+    clock.advance(2.0)
+    await turns(host, 1)
+
+    assert "urgent\n" == (await far.contents())["urgent.md"]
+    assert "theirs\n" == host.tree()["theirs.md"]
+    assert 300 > len(await far.contents())
+    await turns(host, 20)
+    assert host.tree() == await far.contents()

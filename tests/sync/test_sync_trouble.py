@@ -13,7 +13,7 @@ from hosts import Far, Host, MakeHost
 from memfs.core.errors import Conflicted, InvalidRequest, MemfsError, RemoteUnavailable, StateUnavailable
 from memfs.state.summary import summaries
 from worker.execute import AT_ONCE
-from worker.runner import STOPPED_S
+from worker.gate import STOPPED_S
 
 pytestmark = pytest.mark.anyio
 

@@ -3,7 +3,7 @@
 from fakes import FakeClock
 
 from memfs.core.errors import RateLimited, RemoteUnavailable
-from worker.gate import Gate
+from worker.gate import Gate, Pause
 
 AWAY = RemoteUnavailable("nobody answers")
 
@@ -46,3 +46,20 @@ def test_it_stays_shut_for_as_long_as_the_remote_asks() -> None:
     assert not gate.is_open
     clock.advance(0.1)
     assert gate.is_open
+
+
+def test_a_pause_gets_longer_until_its_cap_and_starts_over() -> None:
+    clock = FakeClock()
+    pause = Pause(clock.monotonic, 1.0, 3.0)
+    waits = []
+    for _ in range(3):
+        pause.begin()
+        assert pause.is_on
+        waits.append(pause.until - clock.monotonic())
+        clock.advance(waits[-1])
+        assert not pause.is_on
+    pause.reset()
+    pause.begin()
+
+    assert [1.0, 2.0, 3.0] == waits
+    assert 1.0 == pause.until - clock.monotonic()
