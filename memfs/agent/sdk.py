@@ -1,11 +1,11 @@
 """The memory tool for the SDK's tool runner, sync and async. The only importer of `anthropic`.
 
-Used as `tools=[MountedMemoryTool(Path("/mnt/memory"))]`; `memfs.agent` loads it on first use, because importing
+Used as `tools=[MountedMemoryTool("/mnt/memory")]`; `memfs.agent` loads it on first use, because importing
 `anthropic` costs seconds. The input is checked before the SDK makes a model of it, so that a bad one is a clear text;
 then each command goes through the method of its name, which a subclass may override. The async tool works in a thread.
 """
 
-from pathlib import Path
+import os
 from typing import cast
 
 from anthropic.lib.tools import (
@@ -43,7 +43,7 @@ class MountedMemoryTool(BetaAbstractMemoryTool):
 
     def __init__(
         self,
-        root: Path,
+        root: str | os.PathLike[str],
         *,
         overwrite_on_create: bool = False,
         cache_control: BetaCacheControlEphemeralParam | None = None,
@@ -93,7 +93,7 @@ class AsyncMountedMemoryTool(BetaAsyncAbstractMemoryTool):
 
     def __init__(
         self,
-        root: Path,
+        root: str | os.PathLike[str],
         *,
         overwrite_on_create: bool = False,
         cache_control: BetaCacheControlEphemeralParam | None = None,

@@ -6,6 +6,7 @@ are made one after another per root, an edit that another process overtook is ma
 """
 
 import errno
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -40,7 +41,8 @@ class MemoryTool:
         UsageError: The root is no directory that can be opened.
     """
 
-    def __init__(self, root: Path, *, overwrite_on_create: bool = False) -> None:
+    def __init__(self, root: str | os.PathLike[str], *, overwrite_on_create: bool = False) -> None:
+        root = Path(root)
         try:
             self._directory = Directory(root)
         except ToolFailure as failure:

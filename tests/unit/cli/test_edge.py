@@ -70,13 +70,13 @@ def test_a_long_directory_holds_the_sockets_of_children(tmp_path: Path) -> None:
     """The address of a socket ends at 107 bytes; a state or a temporary directory need not."""
     deep = tmp_path / ("d" * 120)
     deep.mkdir()
-    code = "from memfs.health import notify; notify(ready=True, status='here')"
+    code = "import time; from memfs.health import notify; notify(ready=True, status='here'); time.sleep(60)"
     child = Child("thing", [sys.executable, "-c", code], deep)
     child.start()
 
     assert child.wait_ready(20.0)
     assert child.status == "here"
-    assert child.stop(5.0) == 0
+    assert child.stop(5.0) == -15
     child.close()
     assert not list(deep.iterdir())
 
