@@ -3,11 +3,13 @@
 import json
 import os
 import signal
+import socket
+import subprocess
 from pathlib import Path
 
 import pytest
-from commands import Memfs, RunningServer, serving
-from running_up import Up, eventually, is_mounted, running_up
+from commands import MEMFS, Memfs, RunningServer, serving
+from running_up import Up, children_of, eventually, is_mounted, running_up
 
 
 @pytest.fixture
@@ -16,6 +18,11 @@ def notes(memfs: Memfs, tmp_path: Path) -> str:
     name = f"Notes {tmp_path.name}"
     assert memfs.run("stores", "create", name).code == 0
     return name
+
+
+def embedded(home: Path) -> tuple[str | Path, ...]:
+    """Return the words for a server of its own with one store, on a port that the kernel chooses."""
+    return ("--serve", "--listen", "127.0.0.1:0", "--data", home / "data", "--store", "Notes")
 
 
 def directory_of(up: Up) -> Path:
@@ -112,11 +119,9 @@ def quick_drain(home: Path) -> Path:
 
 @pytest.mark.parametrize("name", ["worker", "mount", "serve"])
 def test_a_child_that_is_killed_is_named_and_comes_back(name: str, tmp_path: Path) -> None:
-    memfs, data = Memfs.at_home(tmp_path), tmp_path / "data"
-    with serving(data) as server:
-        address = server.url.removeprefix("http://")
+    memfs = Memfs.at_home(tmp_path)
 
-    with running_up(memfs, tmp_path, "--serve", "--listen", address, "--data", data, "--store", "Notes") as up:
+    with running_up(memfs, tmp_path, *embedded(tmp_path)) as up:
         first = up.children()[name]
         os.kill(first, signal.SIGKILL)
         eventually(lambda: up.children().get(name, first) != first)
@@ -143,7 +148,7 @@ def test_the_mount_works_while_the_server_is_down_and_status_says_so(memfs: Memf
         eventually((directory_of(up) / "known.md").exists)
     nobody = Memfs({**memfs.environ, "MEMFS_BASE_URL": "http://127.0.0.1:9"})
 
-    with running_up(nobody, tmp_path, "--store", notes) as up:
+    with running_up(nobody, tmp_path, "--store", notes, "-c", quick_drain(tmp_path)) as up:
         assert (directory_of(up) / "known.md").read_text() == "known\n"
         (directory_of(up) / "new.md").write_text("offline\n")
         eventually(
@@ -230,9 +235,8 @@ def test_a_port_in_use_ends_the_command(store_server: RunningServer, tmp_path: P
 
 def test_a_killed_up_takes_everything_down_and_loses_nothing(tmp_path: Path) -> None:
     """SIGKILL leaves no time to stop the children: the kernel tells them, and each ends as it should."""
-    memfs, data = Memfs.at_home(tmp_path), tmp_path / "data"
-    words = ("--serve", "--listen", "127.0.0.1:0", "--data", data, "--store", "Notes")
-    with running_up(memfs, tmp_path, *words) as up:
+    memfs = Memfs.at_home(tmp_path)
+    with running_up(memfs, tmp_path, *embedded(tmp_path)) as up:
         below = list(up.children().values())
         (up.mount / "notes" / "last.md").write_text("written just before\n")
         up.process.kill()
@@ -240,6 +244,50 @@ def test_a_killed_up_takes_everything_down_and_loses_nothing(tmp_path: Path) -> 
         eventually(lambda: not is_mounted(up.mount))
         eventually(lambda: not [pid for pid in below if Path(f"/proc/{pid}").exists()])
 
-    with running_up(memfs, tmp_path, *words) as again:
+    with running_up(memfs, tmp_path, *embedded(tmp_path)) as again:
         assert (again.mount / "notes" / "last.md").read_text() == "written just before\n"
         eventually(lambda: json.loads(again.status().out)["stores"][0]["memories"] == 1)
+
+
+def test_a_worker_that_could_not_drain_promises_nothing(tmp_path: Path) -> None:
+    with running_up(Memfs.at_home(tmp_path), tmp_path, *embedded(tmp_path)) as up:
+        os.kill(up.children()["worker"], signal.SIGKILL)
+        eventually(lambda: "worker ended" in up.told())
+        up.stop()
+
+    assert "everything is synced" not in up.told()
+    assert "did not drain" in up.told()
+
+
+def test_unmounting_ends_it_all(tmp_path: Path) -> None:
+    memfs = Memfs.at_home(tmp_path)
+    with running_up(memfs, tmp_path, *embedded(tmp_path)) as up:
+        (up.mount / "notes" / "last.md").write_text("text\n")
+        unmounted = memfs.run("unmount", up.mount)
+        code = up.process.wait(60)
+
+    assert unmounted.code == 0
+    assert code == 0
+    assert "everything is synced" in up.told()
+    assert not is_mounted(up.mount)
+
+
+def test_an_interrupted_start_sends_no_key_anywhere(tmp_path: Path) -> None:
+    """The embedded server never gets ready; what the environment names as the remote must hear nothing of its key."""
+    (tmp_path / "mount").mkdir()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "api-key").write_text("memfs-key-of-the-embedded-server\n")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setblocking(False)
+        elsewhere = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        memfs = Memfs.at_home(tmp_path, MEMFS_BASE_URL=elsewhere)
+        process = subprocess.Popen(
+            [MEMFS, "up", *embedded(tmp_path), "--mount", tmp_path / "mount", "--state", tmp_path / "state"],
+            env=dict(memfs.environ), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+        eventually(lambda: bool(children_of(process.pid)))
+        process.send_signal(signal.SIGINT)
+
+        assert process.wait(60) == 0
+        with pytest.raises(BlockingIOError):
+            listener.accept()
