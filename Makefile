@@ -1,6 +1,6 @@
 # Two commands matter: `make demo` shows memfs at work, `make test` proves it. Both install what is missing.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long check lint types house format bench-fs docs lock clean
+.PHONY: help setup demo test test-long check lint types house format bench-fs bench-pulls docs lock clean
 
 export PYTHON ?= python3
 bin := .venv/bin
@@ -39,6 +39,9 @@ format: setup  ## format and mend what ruff can mend
 bench-fs: setup  ## the mount beside ext4, bindfs and rclone over the same files, as ratios
 	@.ci/bench-tools
 	@$(bin)/python bench/filesystem.py
+
+bench-pulls: setup  ## how soon a remote edit, once applied, is seen through the mount
+	@$(bin)/python bench/pulls.py
 
 docs: setup  ## write the generated pages again
 	@$(bin)/python -m memfs.config.reference > docs/CONFIGURATION.md
