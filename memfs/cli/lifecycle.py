@@ -24,7 +24,7 @@ UNMOUNT_TIMEOUT_S = 15.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class UpOptions:
     """What one call runs, every default filled in."""
 
     wanted: list[WantedStore]
@@ -44,14 +44,14 @@ class Hosting:
     """The processes of one `memfs up`.
 
     Args:
-        plan: What to run.
+        given: What to run.
         supervisor: Watches the processes and hears the signals.
         directory: Where the processes tell that they serve.
         say: Where one-line messages for the person at the terminal go.
     """
 
-    def __init__(self, plan: Plan, supervisor: Supervisor, directory: Path, say: Callable[[str], None]) -> None:
-        self._plan, self._supervisor, self._directory, self._say = plan, supervisor, directory, say
+    def __init__(self, given: UpOptions, supervisor: Supervisor, directory: Path, say: Callable[[str], None]) -> None:
+        self._options, self._supervisor, self._directory, self._say = given, supervisor, directory, say
         self._server: Child | None = None
         self._worker: Child | None = None
         self._mount: Child | None = None
@@ -74,30 +74,30 @@ class Hosting:
         return 0
 
     def _start_all(self, check_remote: Callable[[RemoteSettings], None]) -> int:
-        plan = self._plan
-        if plan.embedded:
-            self._server = Child("server", _server_command(plan), self._directory)
+        given = self._options
+        if given.embedded:
+            self._server = Child("server", _server_command(given), self._directory)
             if code := self._start(self._server):
                 return code
             if self._supervisor.is_stopping:
                 return 0
-            plan = replace(plan, base_url=self._server.status, api_key_file=plan.data / "api-key")
+            given = replace(given, base_url=self._server.status, api_key_file=given.data / "api-key")
             # Started again, it has to be where the worker looks for it, also where port 0 let the kernel choose.
-            self._server.command = _server_command(replace(plan, listen=self._server.status.rpartition("//")[2]))
-        remote = remote_settings(plan.base_url, plan.api_key_file, settings=plan.settings)
+            self._server.command = _server_command(replace(given, listen=self._server.status.rpartition("//")[2]))
+        remote = remote_settings(given.base_url, given.api_key_file, settings=given.settings)
         check_remote(remote)
         if self._supervisor.is_stopping:
             return 0
         key = {"MEMFS_API_KEY": remote.api_key}
-        self._worker = Child("worker", _worker_command(plan, remote), self._directory, key)
+        self._worker = Child("worker", _worker_command(given, remote), self._directory, key)
         if code := self._start(self._worker, FIRST_SYNC_TIMEOUT_S, must_be_ready=False):
             return code
-        self._mount = Child("mount", _mount_command(plan), self._directory, ends_all=True)
+        self._mount = Child("mount", _mount_command(given), self._directory, ends_all=True)
         if code := self._start(self._mount):
             return code
         if not self._supervisor.is_stopping:
             self._say_serving(self._worker)
-            notify(ready=True, status=str(plan.mount_point))
+            notify(ready=True, status=str(given.mount_point))
         return 0
 
     def _start(self, child: Child, timeout_s: float = READY_TIMEOUT_S, *, must_be_ready: bool = True) -> int:
@@ -127,9 +127,9 @@ class Hosting:
 
     def _drain(self, worker: Child) -> None:
         if worker.ended() is None:
-            most_s = self._plan.settings.worker.drain_timeout_s
+            most_s = self._options.settings.worker.drain_timeout_s
             self._say(f"pushing what is not yet synced, for at most {most_s:.0f} s; Ctrl-C again stops at once")
-        timeout_s = self._plan.settings.worker.drain_timeout_s + 5.0
+        timeout_s = self._options.settings.worker.drain_timeout_s + 5.0
         code = worker.stop(timeout_s, hurry=lambda: self._supervisor.is_hurried)
         self._say_unsynced(is_drained=code == 0)
 
@@ -139,10 +139,10 @@ class Hosting:
     def _say_serving(self, worker: Child) -> None:
         from memfs.state.attachments import attached
 
-        stores = attached(Layout(self._plan.state))
+        stores = attached(Layout(self._options.state))
         for one in stores:
             access = "read_write" if one.is_writable else "read_only"
-            typer.echo(f"  {self._plan.mount_point / one.slug}  {access}  ({one.name})")
+            typer.echo(f"  {self._options.mount_point / one.slug}  {access}  ({one.name})")
         if not worker.ready:
             self._say(f"the worker: {worker.status or 'the first sync goes on'}")
         if not stores:
@@ -152,7 +152,7 @@ class Hosting:
     def _say_unsynced(self, *, is_drained: bool) -> None:
         from memfs.state.summary import summaries
 
-        state = self._plan.state
+        state = self._options.state
         if not is_drained:
             self._say(f"the worker did not drain: what it had not pushed is kept in {state}, pushed at the next start")
             return
@@ -165,18 +165,18 @@ class Hosting:
             self._say("everything is synced")
 
 
-def _server_command(plan: Plan) -> list[str]:
-    return memfs_command("serve", "--listen", plan.listen, "--data", str(plan.data), *_config(plan))
+def _server_command(given: UpOptions) -> list[str]:
+    return memfs_command("serve", "--listen", given.listen, "--data", str(given.data), *_config(given))
 
 
-def _mount_command(plan: Plan) -> list[str]:
-    return memfs_command("mount", str(plan.mount_point), "--state", str(plan.state), *_config(plan))
+def _mount_command(given: UpOptions) -> list[str]:
+    return memfs_command("mount", str(given.mount_point), "--state", str(given.state), *_config(given))
 
 
-def _worker_command(plan: Plan, remote: RemoteSettings) -> list[str]:
-    named = [word for text in plan.named_by_flags for word in ("--store", text)]
-    return worker_command("--state", str(plan.state), "--base-url", remote.base_url, *named, *_config(plan))
+def _worker_command(given: UpOptions, remote: RemoteSettings) -> list[str]:
+    named = [word for text in given.named_by_flags for word in ("--store", text)]
+    return worker_command("--state", str(given.state), "--base-url", remote.base_url, *named, *_config(given))
 
 
-def _config(plan: Plan) -> list[str]:
-    return ["--config", str(plan.config)] if plan.config else []
+def _config(given: UpOptions) -> list[str]:
+    return ["--config", str(given.config)] if given.config else []

@@ -14,7 +14,7 @@ import typer
 
 from memfs.cli import options
 from memfs.cli.children import Supervisor
-from memfs.cli.lifecycle import Hosting, Plan
+from memfs.cli.lifecycle import Hosting, UpOptions
 from memfs.config import RemoteSettings, Settings, default_server_data, default_state, load
 from memfs.core.attachment import check_wanted, parse_wanted
 from memfs.core.errors import RemoteUnavailable, UsageError
@@ -48,7 +48,7 @@ def up(
     embedded = serve or settings.server.embedded
     if embedded and base_url:
         raise UsageError("--serve and --base-url exclude each other", remedy="The embedded server is its own remote")
-    plan = Plan(
+    given = UpOptions(
         wanted=[parse_wanted(text) for text in store] if store else settings.wanted_stores(),
         named_by_flags=store or [],
         mount_point=_mount_point(mount, settings),
@@ -61,14 +61,14 @@ def up(
         config=config,
         settings=settings,
     )
-    check_wanted(plan.wanted)
-    check(plan.mount_point, state=plan.state, allow_other=settings.mount.allow_other)
+    check_wanted(given.wanted)
+    check(given.mount_point, state=given.state, allow_other=settings.mount.allow_other)
     supervisor = Supervisor(_say, random.random)
     with tempfile.TemporaryDirectory(prefix="memfs-up-") as directory:
-        raise typer.Exit(Hosting(plan, supervisor, Path(directory), _say).run(lambda remote: _check(plan, remote)))
+        raise typer.Exit(Hosting(given, supervisor, Path(directory), _say).run(lambda remote: _check(given, remote)))
 
 
-def _check(plan: Plan, settings: RemoteSettings) -> None:
+def _check(given: UpOptions, settings: RemoteSettings) -> None:
     """Ask the remote once about every store: an unknown one or a wrong key ends the command here."""
     import asyncio
 
@@ -78,7 +78,7 @@ def _check(plan: Plan, settings: RemoteSettings) -> None:
     async def ask() -> None:
         remote = Retrying(HttpRemote(settings.base_url, settings.api_key), attempts=_ATTEMPTS)
         try:
-            await _find_stores(plan, remote)
+            await _find_stores(given, remote)
         finally:
             await remote.aclose()
 
@@ -88,16 +88,16 @@ def _check(plan: Plan, settings: RemoteSettings) -> None:
         _say(f"{error}; going on with what is known of the stores, and trying again")
 
 
-async def _find_stores(plan: Plan, remote: "Remote") -> None:
+async def _find_stores(given: UpOptions, remote: "Remote") -> None:
     from memfs.remote.attach import resolve
 
-    if plan.embedded:
+    if given.embedded:
         known = {one.name for one in [each async for each in remote.list_stores(include_archived=True)]}
-        for wanted in plan.wanted:
+        for wanted in given.wanted:
             if wanted.store not in known and not wanted.store.startswith("memstore_"):
                 await remote.create_store(wanted.store)
                 _say(f"made the store {wanted.store!r}")
-    await resolve(remote, plan.wanted)
+    await resolve(remote, given.wanted)
 
 
 def _mount_point(told: Path | None, settings: Settings) -> Path:
