@@ -14,11 +14,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memfs.agent.refusal import ToolFailure
+from memfs.tree.descent import DIRECTORY_FLAGS
 
 MOUNT_ROOT_INODE = 1
 """FUSE_ROOT_ID: what the root of a mount has, and no directory of a store, whose inodes are those of the disk."""
 
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_ROOT_FLAGS = DIRECTORY_FLAGS & ~os.O_NOFOLLOW
 _NEW_DIRECTORY_MODE = 0o700
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
@@ -83,7 +84,7 @@ class Descent:
 
     def _open_root(self) -> int:
         try:
-            fd = os.open(self._root, _DIRECTORY)
+            fd = os.open(self._root, _ROOT_FLAGS)
         except OSError as error:
             reason = os.strerror(error.errno) if error.errno else "no answer"
             raise ToolFailure(
@@ -111,7 +112,7 @@ def open_directory(parent: int, name: bytes) -> int:
         OSError: As the system says; ELOOP where it is a symbolic link.
     """
     try:
-        return os.open(name, _DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
+        return os.open(name, DIRECTORY_FLAGS, dir_fd=parent)
     except NotADirectoryError:
         if stat.S_ISLNK(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from None

@@ -16,6 +16,7 @@ from pathlib import Path
 from memfs.agent.descent import Descent, Names, sync_directory
 from memfs.agent.placement import move_onto, move_onto_nothing, staged
 from memfs.core.tree_requests import Identity
+from memfs.tree.local import identity_of
 
 READ_BYTES = 64 * 1024 * 1024
 """The most that one file may hold to be read: far above a memory, far below what hurts."""
@@ -102,7 +103,7 @@ class Directory:
             OSError: As the system says.
         """
         with self.descent.directory(names[:-1]) as parent, staged(parent, content, was.mode) as temporary:
-            if _identity(os.stat(names[-1], dir_fd=parent, follow_symlinks=False)) != was.identity:
+            if identity_of(os.stat(names[-1], dir_fd=parent, follow_symlinks=False)) != was.identity:
                 raise Changed
             move_onto(parent, temporary, names[-1])
 
@@ -139,7 +140,7 @@ def _found(fd: int) -> Found:
         raise _os_error(errno.EOVERFLOW)
     with os.fdopen(fd, "rb", closefd=False) as file:
         content = file.read()
-    return Found(content=content, identity=_identity(status), mode=stat.S_IMODE(status.st_mode))
+    return Found(content=content, identity=identity_of(status), mode=stat.S_IMODE(status.st_mode))
 
 
 def _remove_directory(parent: int, name: bytes) -> None:
@@ -160,10 +161,6 @@ def _kind(mode: int) -> Kind:
     if stat.S_ISDIR(mode):
         return Kind.DIRECTORY
     return Kind.LINK if stat.S_ISLNK(mode) else Kind.SPECIAL
-
-
-def _identity(status: os.stat_result) -> Identity:
-    return Identity(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def _os_error(number: int) -> OSError:

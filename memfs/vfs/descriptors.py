@@ -8,12 +8,12 @@ import errno
 import os
 from collections import OrderedDict
 
+from memfs.tree.descent import DIRECTORY_FLAGS
 from memfs.vfs.nodes import CLOSED, Node
 
 CAPACITY = 256
 """Well below the 1,024 that a process may hold open unless told otherwise, and more than the longest path needs."""
 _FILE_FLAGS = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Descriptors:

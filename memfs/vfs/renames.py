@@ -8,8 +8,8 @@ import os
 import stat
 from typing import NamedTuple
 
+from memfs.tree.descent import DIRECTORY_FLAGS
 from memfs.tree.local import Kind, scan
-from memfs.vfs.descriptors import DIRECTORY_FLAGS
 from memfs.vfs.mounted import Mounted
 from memfs.vfs.nodes import Node, children_of
 from memfs.vfs.values import InvalidateEntry
