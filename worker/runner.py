@@ -136,7 +136,7 @@ class Runner:
                 with disk_trouble(self._where):
                     if not has_scanned:
                         await self._scan()
-                    has_scanned = True
+                        self._decided, has_scanned = self._cycle.look(), True
                     await self._complete()
                     await self.settle(until - self._clock())
             except StateDamaged:

@@ -1,13 +1,15 @@
 """The worker as the process it is, against a real server: started, watched, signalled, stopped."""
 
+import fcntl
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -298,3 +300,73 @@ def serving_at(data: Path, port: int) -> Iterator[httpx.Client]:
     finally:
         server.stop()
         thread.join(WITHIN_S)
+
+
+@contextmanager
+def silent() -> Iterator[str]:
+    """Hold a port at which calls are taken and never answered."""
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        yield f"http://127.0.0.1:{held.getsockname()[1]}"
+
+
+@pytest.fixture
+def edited_before(store_id: str, tmp_path: Path) -> Layout:
+    """A state whose last worker is gone, with a file that no worker has seen."""
+    known = Attachment(store_id=store_id, name="Notes", slug="notes", access=Access.READ_WRITE)
+    layout = Layout(tmp_path / "state")
+    attach(layout, [known])
+    (layout.store(store_id).tree / "note.md").write_text("kept\n")
+    return layout
+
+
+def test_a_stop_before_the_remote_answered_names_what_is_here(worker: MakeWorker, edited_before: Layout) -> None:
+    with silent() as url:
+        running = worker("--drain-timeout", "0.5", base_url=url)
+        until(lambda: locked(edited_before.worker_lock))
+        until(lambda: catches(running.process.pid, signal.SIGTERM))
+        code, said = running.stop()
+
+    assert 0 == code
+    assert said.rstrip().endswith("stopped: 1 path is not synced: notes/note.md")
+
+
+def test_a_remote_that_does_not_answer_is_not_waited_for_before_looking(
+    worker: MakeWorker, edited_before: Layout
+) -> None:
+    with silent() as url:
+        worker(base_url=url)
+        until(lambda: [one.pending_paths for one in summaries(edited_before)] == [("/note.md",)])
+
+
+def test_a_store_that_fails_for_good_ends_the_worker_also_while_the_remote_is_away(
+    worker: MakeWorker, edited_before: Layout, store_id: str
+) -> None:
+    with unreachable() as url:
+        running = worker(base_url=url)
+        until(lambda: [one.pending_paths for one in summaries(edited_before)] == [("/note.md",)])
+        with closing(sqlite3.connect(edited_before.store(store_id).database, isolation_level=None)) as database:
+            database.execute("DROP TABLE pending")
+        (edited_before.store(store_id).tree / "more.md").write_text("more\n")
+        code, said = running.end()
+
+    assert 0 != code
+    assert "pending" in said
+
+
+def locked(path: Path) -> bool:
+    """Tell whether another process holds the lock."""
+    if not path.exists():
+        return False
+    with path.open() as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def catches(pid: int, number: signal.Signals) -> bool:
+    """Tell whether a process handles the signal: before that it would end by it."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    caught = next(line for line in status.splitlines() if line.startswith("SigCgt"))
+    return bool(int(caught.split()[1], 16) >> (number - 1) & 1)
