@@ -14,9 +14,10 @@ from memfs.core.errors import ConfigError, UsageError
 if TYPE_CHECKING:
     from memfs.config import Settings
 
-Point = Annotated[Path, typer.Argument(metavar="MOUNTPOINT", help="Where memfs is mounted.")]
+# Parsed as it is written: Typer would look at the path, and a look at a dead mount may never return.
+Point = Annotated[Path, typer.Argument(metavar="MOUNTPOINT", parser=Path, help="Where memfs is mounted.")]
 PointOrConfigured = Annotated[
-    Path | None, typer.Argument(metavar="[MOUNTPOINT]", help="An empty directory. (default: mount.point)")
+    Path | None, typer.Argument(metavar="[MOUNTPOINT]", parser=Path, help="An empty directory. (default: mount.point)")
 ]
 
 
@@ -27,7 +28,9 @@ def mount(
     allow_other: Annotated[bool, typer.Option("--allow-other", help="Let other users in.")] = False,
     uid: Annotated[int | None, typer.Option("--uid", min=0, metavar="UID", help="Owner of every file.")] = None,
     gid: Annotated[int | None, typer.Option("--gid", min=0, metavar="GID", help="Group of every file.")] = None,
-    umask: Annotated[str | None, typer.Option("--umask", metavar="OCTAL", help="Bits that no file shows.")] = None,
+    umask: Annotated[
+        str | None, typer.Option("--umask", metavar="OCTAL", help="Bits that new and pulled files go without.")
+    ] = None,
     open_upcalls: Annotated[
         bool, typer.Option("--open-upcalls", help="For kernels that cannot open files by themselves.")
     ] = False,

@@ -27,7 +27,9 @@ _ATTEMPTS = 2
 
 def up(
     store: options.Stores = None,
-    mount: Annotated[Path | None, typer.Option("--mount", metavar="DIR", help="Where the stores appear.")] = None,
+    mount: Annotated[
+        Path | None, typer.Option("--mount", metavar="DIR", parser=Path, help="Where the stores appear.")
+    ] = None,
     state: options.State = None,
     serve: Annotated[
         bool, typer.Option("--serve", help="Run the store server too; a store missing on it is made.")

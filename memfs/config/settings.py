@@ -51,7 +51,7 @@ class MountTable(_Table):
     allow_other: bool = Field(default=False, description="Let other users than the mounting one in")
     uid: int | None = Field(default=None, ge=0, description="Owner of every file, the mounting user unless given")
     gid: int | None = Field(default=None, ge=0, description="Group of every file, the mounting user's unless given")
-    umask: Umask = Field(default="022", description="Permission bits that no file shows, octal")
+    umask: Umask = Field(default="022", description="Permission bits that new and pulled files go without, octal")
     open_upcalls: Literal["auto", "always"] = Field(
         default="auto", description="`always` for kernels or sandboxes that cannot open files by themselves"
     )

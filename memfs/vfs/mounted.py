@@ -20,7 +20,7 @@ from memfs.vfs.policy import Policy
 from memfs.vfs.store import ServedStore
 from memfs.vfs.values import Attributes, InvalidateEntry, InvalidateInode, Invalidation, Ownership
 
-_ROOT_BITS = 0o555
+_ROOT_BITS, _STORE_BITS = 0o555, 0o777
 
 
 def no_such_entry() -> OSError:
@@ -96,8 +96,10 @@ class Mounted:
 
     def attributes(self, node: Node, found: os.stat_result) -> Attributes:
         """Return what programs see of a node of which ``found`` is the backing entry."""
-        mode = modes.reported(found.st_mode)
         store = node.store
+        # A store's own directory is private in the state; who may enter it here is the mount's to say.
+        is_top = store is not None and node is store.node
+        mode = stat.S_IFDIR | _STORE_BITS & ~self.ownership.umask if is_top else modes.reported(found.st_mode)
         if store is None or not store.is_writable:
             mode &= ~modes.WRITE_BITS
         owner = self.ownership

@@ -181,6 +181,13 @@ def test_a_pulled_file_is_not_busy_for_what_was_written_to_its_inode_before(case
     assert replace(case, served, "/c.md", b"newer", observed(case, "c.md")).outcome is Outcome.APPLIED
 
 
+def test_the_directory_of_a_store_shows_the_bits_of_the_mount_not_those_of_the_private_state(case: Any) -> None:
+    served = case.serve()
+
+    assert stat.S_IMODE(served.getattr(notes_of(served)).mode) == 0o750
+    assert stat.S_IMODE(case.tree("notes").stat().st_mode) == 0o700
+
+
 def test_the_umask_of_the_mount_takes_bits_from_what_is_new(case: Any) -> None:
     served = case.serve()
     notes = notes_of(served)
