@@ -12,7 +12,7 @@ from memfs.core.errors import RemoteUnavailable
 
 STOPPED_BASE_S, STOPPED_S = 15.0, 300.0
 """After a refused credential or a store that is gone, it is asked again this late: first, and at last."""
-BROKEN_BASE_S, BROKEN_CAP_S = 1.0, 30.0
+BROKEN_BASE_S, BROKEN_CAP_S = 1.0, 10.0
 """How long a store is left alone whose disk refused, twice as long each time."""
 
 
