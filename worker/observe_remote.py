@@ -153,6 +153,15 @@ class RemoteObserver:
         """Tell whether a first listing has been taken in, so that the feed tells only what is news."""
         return self._feed.has_begun and self._view.is_verified
 
+    async def is_archived(self) -> bool:
+        """Ask whether the store takes no more changes.
+
+        Raises:
+            NotFound: The store is gone.
+            RemoteUnavailable: There was no usable answer.
+        """
+        return (await self._remote.retrieve_store(self._store_id)).archived_at is not None
+
     async def look_again(self, memory_id: str) -> News:
         """Ask what became of one memory; return the paths about which that was news.
 

@@ -10,13 +10,14 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from memfs.core.attachment import Attachment
-from memfs.core.errors import MemfsError, RemoteUnavailable, StateDamaged, StateUnavailable
+from memfs.core.errors import MemfsError, RemoteUnavailable, StateDamaged, StateUnavailable, StoreReadOnly
 from memfs.core.plan import Side
 from worker.cycle import Cycle, Decided
 from worker.disk import disk_trouble
-from worker.gate import Gate, broken, stopped
+from worker.gate import Gate
 from worker.replica import Replica
 from worker.settling import Settling
+from worker.standing import Standing
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +27,8 @@ PAGE_S = 60.0
 """Listings average at most one page in so many seconds."""
 TURN_S = 2.0
 """So long a turn changes things: then it is looked again what is newer than what still waits."""
+STORE_S = 60.0
+"""Seconds between two looks whether the store was archived meanwhile."""
 RESETTLE_S = 0.05
 """How long a file that changed under the worker's hands is left alone where nobody waits for it to settle."""
 _SCAN = "scan"
@@ -44,7 +47,6 @@ class Runner:
     ) -> None:
         self.replica = replica
         self._sleep = sleep
-        self._gate = gate
         self._poll_s = poll_s
         self._cycle = Cycle(replica)
         self._clock = replica.clock.monotonic
@@ -53,10 +55,9 @@ class Runner:
         replica.on_suspects = self._suspect
         self._scan_wanted: Settling[str] = Settling()
         self._scan_due = self._listing_due = self._poll_due = 0.0
-        self._stopped = stopped(self._clock)
-        self._broken = broken(self._clock)
+        self._store_due = self._clock() + STORE_S
+        self._standing = Standing(replica, gate, self._look_anew)
         self._where = f"the state of the store {replica.attachment.name}"
-        self._said: tuple[str, str] | None = None
         self._listing: asyncio.Task[None] | None = None
         self._decided: Decided | None = None
         self.has_synced = asyncio.Event()
@@ -65,6 +66,8 @@ class Runner:
         """Seconds between two scans that nothing else asks for."""
         self.on_scan: Callable[[], None] = lambda: None
         """Called after each scan, for whoever compares its watches with the directories."""
+        self.on_archived: Callable[[], None] = lambda: None
+        """Called when the store turns out to be archived: nothing that is written from then on can be pushed."""
 
     # ---------------------------------------------------------------------------------------------- reasons to look
 
@@ -84,7 +87,8 @@ class Runner:
 
     def want_everything(self) -> None:
         """Look at both sides anew, at once."""
-        self._scan_due = self._listing_due = self._poll_due = self._stopped.until = self._broken.until = 0.0
+        self._scan_due = self._listing_due = self._poll_due = 0.0
+        self._standing.forget_pauses()
         self._wake.set()
 
     def attach(self, attachment: Attachment) -> None:
@@ -143,7 +147,7 @@ class Runner:
                 raise
             except MemfsError as error:
                 self.failed(error)
-                due = self._broken.until if isinstance(error, StateUnavailable) else self._gate.opens_at
+                due = self._standing.try_again_at(error)
                 if not isinstance(error, RemoteUnavailable | StateUnavailable) or due >= until:
                     return
                 await self._sleep(max(0.0, due - self._clock()))
@@ -183,7 +187,7 @@ class Runner:
         return sorted(refused | set(self.replica.state.pending))
 
     async def _guarded_turn(self) -> None:
-        if self._broken.is_on:
+        if self._standing.is_broken:
             return
         try:
             with disk_trouble(self._where):
@@ -198,7 +202,7 @@ class Runner:
         if self._scan_due <= now or self._scan_wanted.take_due(now):
             await self._scan()
         await self._look()
-        if not self._may_ask():
+        if not self._standing.may_ask:
             if self._has_news or self._decided is None:
                 self._decided, self._has_news = self._cycle.look(), False
             self.has_synced.set()
@@ -210,19 +214,19 @@ class Runner:
             self._has_news = False
             self._decided = await self._cycle.run(self._clock() + TURN_S)
         if has_listed or has_polled:
-            self._worked()
+            self._standing.worked()
         if self.replica.remote.is_verified and not self.replica.owes:
             self.has_synced.set()
 
     async def _rest(self) -> None:
         """Sleep until something is due, or until there is a reason to look."""
         now = self._clock()
-        if self._broken.is_on:
-            await self._sleep(self._broken.until - now)
+        if self._standing.is_broken:
+            await self._sleep(self._standing.broken_until - now)
             return
         due = [self._scan_due, self.replica.dirty.next_due(), self._scan_wanted.next_due()]
-        if not self._may_ask():
-            due.append(max(self._gate.opens_at, self._stopped.until))
+        if not self._standing.may_ask:
+            due.append(self._standing.may_ask_at)
         else:
             due.append(self._cycle_due())
             due.append(self._listing_due if self._listing is None else None)
@@ -245,9 +249,6 @@ class Runner:
         if self._has_news or decided is None or not decided.is_idle:
             return 0.0
         return decided.next_due
-
-    def _may_ask(self) -> bool:
-        return self._gate.is_open and not self._stopped.is_on
 
     # -------------------------------------------------------------------------------------------------- observations
 
@@ -303,47 +304,22 @@ class Runner:
             return False
         self._poll_due = self._clock() + self._poll_s
         await self.replica.far.poll()
+        if self._store_due <= self._clock():
+            self._store_due = self._clock() + STORE_S
+            if await self.replica.far.is_archived():
+                self.on_archived()
         return True
 
-    # -------------------------------------------------------------------------------------------------- how it went
-
-    def _worked(self) -> None:
-        self._gate.worked()
-        self._stopped.reset()
-        self._broken.reset()
-        if self._note(None):
-            log.info("the store %s syncs again", self.replica.attachment.name)
-
     def failed(self, error: MemfsError) -> None:
-        """Take in why the store cannot be synced for now, and say so once."""
+        """Take in why the store cannot be synced for now."""
         self.has_synced.set()
         self._poll_due = 0.0
         self._has_news = True
         if isinstance(error, StateUnavailable):
-            self._broke()
-        elif isinstance(error, RemoteUnavailable):
-            self._gate.failed(error)
-        else:
-            self._stopped.begin()
-        if self._note(error):
-            log.warning("the store %s does not sync for now: %s", self.replica.attachment.name, error)
+            self._scan_due = 0.0
+        if isinstance(error, StoreReadOnly):
+            self.on_archived()
+        self._standing.failed(error)
 
-    def _broke(self) -> None:
-        """Leave everything alone for a while; what was seen and not taken in is then looked for anew."""
-        replica = self.replica
-        self._broken.begin()
-        self._scan_due = 0.0
-        replica.suspect(replica.local.files.keys() | replica.remote.memories.keys() | replica.state.baseline.paths)
-
-    def _note(self, error: MemfsError | None) -> bool:
-        """Record how it goes; tell whether that is news. A disk that refuses is not asked to keep it."""
-        found = None if error is None else (error.code, str(error))
-        is_news, self._said = found != self._said, found
-        try:
-            if error is not None and not isinstance(error, StateUnavailable):
-                self._decided = self._cycle.look()
-            with self.replica.state.transaction():
-                self.replica.state.set_error(error)
-        except StateUnavailable:
-            self._broke()
-        return is_news
+    def _look_anew(self) -> None:
+        self._decided = self._cycle.look()

@@ -5,19 +5,17 @@ thread (asyncio); watchdog's threads only tell it that something happened. One w
 """
 
 import asyncio
-import fcntl
 import logging
-import os
 import random
 import signal
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from memfs.core.attachment import Attachment, WantedStore
-from memfs.core.errors import AlreadyHeld, MemfsError, RemoteUnavailable, Unsynced
+from memfs.core.errors import MemfsError, RemoteUnavailable, Unsynced
 from memfs.core.limits import Limits
 from memfs.core.names import Names
 from memfs.core.tree_requests import Reload
@@ -28,6 +26,7 @@ from memfs.state.attachments import attach, attached
 from memfs.state.layout import Layout
 from worker.disk import disk_trouble
 from worker.gate import Gate
+from worker.lock import worker_lock
 from worker.owner import MountOwner
 from worker.replica import Clock, Replica
 from worker.runner import Runner
@@ -66,7 +65,7 @@ async def serve(options: Options, remote: Remote) -> None:
         StateDamaged: A store's database cannot be worked with.
         StateUnavailable: The state directory cannot be used for now.
     """
-    with disk_trouble(str(options.layout.root)), _worker_lock(options.layout):
+    with disk_trouble(str(options.layout.root)), worker_lock(options.layout):
         service = _Service(options, remote)
         try:
             await service.run()
@@ -81,7 +80,7 @@ async def sync_once(options: Options, remote: Remote) -> None:
         Unsynced: Something is not the same on both sides; the message names it.
         MemfsError: As `serve`, and where the remote cannot be worked with.
     """
-    with disk_trouble(str(options.layout.root)), _worker_lock(options.layout):
+    with disk_trouble(str(options.layout.root)), worker_lock(options.layout):
         service = _Service(options, remote)
         try:
             await service.once()
@@ -101,6 +100,7 @@ class _Service:
         self._stop = asyncio.Event()
         self._is_hurried = asyncio.Event()
         self._attached = asyncio.Event()
+        self._telling: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
         """Set when a task ended, or when a signal came."""
 
@@ -207,10 +207,22 @@ class _Service:
             names=options.names, limits=options.limits, clock=options.clock,
         )  # fmt: skip
         runner = Runner(replica, self._gate, poll_s=options.poll_s)
+        runner.on_archived = partial(self._archived, attachment)
         self._runners[attachment.store_id] = runner
         if self._watch is not None and not self._stop.is_set():
             self._watch_tree(self._watch, runner)
             self._tasks[attachment.store_id] = self._task(runner.run())
+
+    def _archived(self, archived: Attachment) -> None:
+        """Have the mount refuse further changes at the call; what was written before stays and is told as pending."""
+        known = attached(self._options.layout)
+        if any(one.store_id == archived.store_id and one.is_writable for one in known):
+            log.warning("the store %s was archived: it takes no more changes", archived.name)
+            attach(
+                self._options.layout,
+                [replace(one, archived=True) if one.store_id == archived.store_id else one for one in known],
+            )
+            self._telling = asyncio.create_task(asyncio.to_thread(self._owner.tell, Reload()))
 
     async def _end(self, store_id: str) -> None:
         runner, task = self._runners.pop(store_id), self._tasks.pop(store_id, None)
@@ -328,19 +340,3 @@ def _paths(left: Sequence[str]) -> str:
 def _named(left: Sequence[str]) -> str:
     more = f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
     return ", ".join(left[:_SHOWN]) + more
-
-
-@contextmanager
-def _worker_lock(layout: Layout) -> Iterator[None]:
-    layout.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(layout.worker_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise AlreadyHeld(
-                f"another worker works on the state {layout.root}", remedy="Stop it, or name another --state"
-            ) from None
-        yield
-    finally:
-        os.close(descriptor)

@@ -297,3 +297,37 @@ async def test_an_edit_made_behind_many_others_is_not_the_last_to_go(
     assert 300 > len(await far.contents())
     await turns(host, 20)
     assert host.tree() == await far.contents()
+
+
+async def test_a_store_that_is_archived_is_noticed_though_nothing_is_written(
+    host: Host, far: Far, clock: FakeClock
+) -> None:
+    noticed: list[bool] = []
+    host.runner.on_archived = lambda: noticed.append(True)
+    await far.write("note.md", "one\n")
+    await turns(host)
+
+    clock.advance(61.0)
+    await turns(host, 1)
+    assert noticed == []
+    await far.remote.archive_store(far.store_id)
+    clock.advance(61.0)
+    await turns(host, 1)
+
+    assert noticed == [True]
+
+
+async def test_the_moment_of_the_last_sync_does_not_age_while_nothing_is_owed(
+    host: Host, far: Far, clock: FakeClock
+) -> None:
+    await far.write("note.md", "one\n")
+    await turns(host)
+    (before,) = summaries(host.layout)
+
+    clock.advance(600.0)
+    await turns(host, 2)
+    (after,) = summaries(host.layout)
+
+    assert before.last_sync_at is not None
+    assert after.last_sync_at is not None
+    assert after.last_sync_at >= before.last_sync_at + 600.0
