@@ -150,12 +150,14 @@ class Hosting:
         self._say("Ctrl-C drains, unmounts and tells what is not yet synced")
 
     def _say_unsynced(self, *, is_drained: bool) -> None:
-        from memfs.state.summary import summaries
+        from memfs.state.summary import owed_by_detached, summaries
 
         state = self._options.state
         if not is_drained:
             self._say(f"the worker did not drain: what it had not pushed is kept in {state}, pushed at the next start")
             return
+        for one in owed_by_detached(Layout(state)):
+            self._say(f"{one.attachment.name}: {one.pending} not yet synced and no longer attached; kept in {state}")
         stores = summaries(Layout(state))
         unsure = [one for one in stores if one.pending or one.sync_error]
         for one in unsure:

@@ -28,7 +28,7 @@ PING_TIMEOUT_S = 2.0
 def status(state: options.State = None, config: options.Config = None, as_json: options.Json = False) -> None:
     """Show stores, access, state, pending, problems, conflicts and the last sync."""
     from memfs.cli.output import print_json
-    from memfs.state.summary import summaries
+    from memfs.state.summary import owed_by_detached, summaries
 
     layout = Layout(state or load(config).state.dir or default_state())
     found, mount_point, worker = summaries(layout), _mount_point(layout), _is_locked(layout.worker_lock)
@@ -39,6 +39,10 @@ def status(state: options.State = None, config: options.Config = None, as_json: 
     typer.echo(f"state   {layout.root}")
     typer.echo(f"mount   {mount_point or 'not mounted'}")
     typer.echo(f"worker  {'running' if worker else 'not running'}")
+    for one in owed_by_detached(layout):
+        typer.echo(
+            f"{one.attachment.name}: {one.pending} not yet synced and no longer attached: attach it to push them"
+        )
     if not found:
         typer.echo("no store is attached: say `memfs up --store NAME --mount DIR`")
         return

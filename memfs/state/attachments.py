@@ -41,13 +41,16 @@ def attached(layout: Layout) -> list[Attachment]:
     Raises:
         StateDamaged: A store's database cannot be read.
     """
-    found: list[tuple[int, Attachment]] = []
-    for store in _known(layout):
-        with open_to_read(store.database) as connection:
-            row = None if connection is None else connection.execute("SELECT * FROM attachment").fetchone()
-        if row is not None and row["is_attached"]:
-            found.append((row["position"], _attachment(row)))
-    return [attachment for _, attachment in sorted(found, key=lambda pair: pair[0])]
+    return _read(layout, is_attached=True)
+
+
+def detached(layout: Layout) -> list[Attachment]:
+    """Return the stores that were attached once and are not now; their files are still here.
+
+    Raises:
+        StateDamaged: A store's database cannot be read.
+    """
+    return _read(layout, is_attached=False)
 
 
 _REPLACE = """
@@ -55,6 +58,16 @@ INSERT OR REPLACE INTO attachment (only_row, store_id, name, slug, access, descr
     position, is_attached)
 VALUES (1, :store_id, :name, :slug, :access, :description, :instructions, :archived, :position, 1)
 """
+
+
+def _read(layout: Layout, *, is_attached: bool) -> list[Attachment]:
+    found: list[tuple[int, Attachment]] = []
+    for store in _known(layout):
+        with open_to_read(store.database) as connection:
+            row = None if connection is None else connection.execute("SELECT * FROM attachment").fetchone()
+        if row is not None and bool(row["is_attached"]) is is_attached:
+            found.append((row["position"], _attachment(row)))
+    return [attachment for _, attachment in sorted(found, key=lambda pair: pair[0])]
 
 
 def _known(layout: Layout) -> list[StoreLayout]:

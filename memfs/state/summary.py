@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from memfs.core.attachment import Attachment
 from memfs.core.plan import Side
-from memfs.state.attachments import attached
+from memfs.state.attachments import attached, detached
 from memfs.state.database import open_to_read
 from memfs.state.layout import Layout
 from memfs.state.problems import Conflict, Problem, read_conflicts, read_problems
@@ -58,6 +58,16 @@ def summaries(layout: Layout) -> list[StoreSummary]:
         StateDamaged: A store's database cannot be read.
     """
     return [summary for one in attached(layout) if (summary := _summary(layout, one)) is not None]
+
+
+def owed_by_detached(layout: Layout) -> list[StoreSummary]:
+    """Return each store that is attached no more and has paths that were never pushed.
+
+    Raises:
+        StateDamaged: A store's database cannot be read.
+    """
+    found = [_summary(layout, one) for one in detached(layout)]
+    return [summary for summary in found if summary is not None and summary.pending_paths]
 
 
 def memory_facts(layout: Layout, store_id: str, path: str) -> MemoryFacts:

@@ -13,7 +13,7 @@ from memfs.state.baseline import Agreed
 from memfs.state.layout import Layout
 from memfs.state.problems import Conflict, Problem
 from memfs.state.store_state import StoreState
-from memfs.state.summary import StoreSummary, memory_facts, summaries
+from memfs.state.summary import StoreSummary, memory_facts, owed_by_detached, summaries
 
 ALPHA = Attachment(store_id="memstore_1", name="Alpha", slug="alpha", access=Access.READ_WRITE)
 S1, S2 = "1" * 64, "2" * 64
@@ -98,3 +98,14 @@ def test_the_facts_of_a_memory_are_its_baseline(layout: Layout) -> None:
 
 def test_a_store_without_a_database_has_no_facts(tmp_path: Path) -> None:
     assert "unknown" == memory_facts(Layout(tmp_path / "none"), "memstore_1", "/a.md").state
+
+
+def test_a_detached_store_tells_what_was_never_pushed(layout: Layout) -> None:
+    with StoreState(layout.store(ALPHA.store_id)) as state, state.transaction():
+        state.set_pending({"/new.md": "pending"})
+    assert [] == owed_by_detached(layout)
+
+    attach(layout, [])
+
+    assert [] == summaries(layout)
+    assert [("/new.md",)] == [one.pending_paths for one in owed_by_detached(layout)]
