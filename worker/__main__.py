@@ -6,6 +6,7 @@ the environment over the configuration. The API key comes from a file or the env
 
 import argparse
 import asyncio
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -14,12 +15,13 @@ from typing import NoReturn
 
 from memfs import logs
 from memfs.config import Settings, default_state, load, remote_settings
-from memfs.core.attachment import check_wanted, parse_wanted
+from memfs.core.attachment import Attachment, WantedStore, check_wanted, parse_wanted
 from memfs.core.errors import MemfsError, UsageError
 from memfs.core.limits import Limits
 from memfs.core.names import Names
 from memfs.remote.http import HttpRemote
 from memfs.remote.retrying import Retrying
+from memfs.state.attachments import attached
 from memfs.state.layout import Layout
 from worker.service import Options, serve, sync_once
 
@@ -34,6 +36,8 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the worker and return its exit code."""
+    # Until the service listens to it, the signal that asks for a look must not end the process.
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     try:
         given = _parser().parse_args(arguments)
         settings = load(given.config)
@@ -48,11 +52,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 async def _run(given: argparse.Namespace, settings: Settings) -> None:
+    layout = Layout((given.state or settings.state.dir or default_state()).absolute())
     wanted = [parse_wanted(text) for text in given.store] if given.store else settings.wanted_stores()
+    wanted = wanted or [_as_before(one) for one in attached(layout)]
     check_wanted(wanted)
     found = remote_settings(given.base_url, given.api_key_file, settings=settings)
     options = Options(
-        layout=Layout((given.state or settings.state.dir or default_state()).absolute()),
+        layout=layout,
         wanted=wanted,
         names=Names(settings.names.local_only, settings.names.held_back),
         limits=Limits(),
@@ -65,6 +71,10 @@ async def _run(given: argparse.Namespace, settings: Settings) -> None:
         await (sync_once if given.once else serve)(options, remote)
     finally:
         await remote.aclose()
+
+
+def _as_before(attachment: Attachment) -> WantedStore:
+    return WantedStore(store=attachment.store_id, access=attachment.access, instructions=attachment.instructions)
 
 
 def _parser() -> argparse.ArgumentParser:

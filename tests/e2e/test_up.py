@@ -1,5 +1,6 @@
 """`memfs up`, end to end: real server, real worker, real mount, real signals."""
 
+import errno
 import json
 import os
 import signal
@@ -291,3 +292,40 @@ def test_an_interrupted_start_sends_no_key_anywhere(tmp_path: Path) -> None:
         assert process.wait(60) == 0
         with pytest.raises(BlockingIOError):
             listener.accept()
+
+
+def test_a_store_that_is_archived_meanwhile_refuses_at_the_call(memfs: Memfs, notes: str, tmp_path: Path) -> None:
+    with running_up(memfs, tmp_path, "--store", notes, "-c", quick_drain(tmp_path)) as up:
+        (directory_of(up) / "known.md").write_text("known\n")
+        eventually(lambda: memfs.run("memories", "get", notes, "/known.md").code == 0)
+        memfs.run("stores", "archive", notes)
+        (directory_of(up) / "late.md").write_text("too late\n")
+        eventually(lambda: is_refused(directory_of(up) / "more.md"))
+        kept = (directory_of(up) / "late.md").read_text()
+        up.stop()
+
+    assert kept == "too late\n"
+    assert "1 not yet synced" in up.told()
+    assert "archived" in up.told()
+
+
+def is_refused(path: Path) -> bool:
+    try:
+        path.touch()
+    except OSError as error:
+        return error.errno in {errno.EROFS, errno.EACCES}
+    path.unlink()
+    return False
+
+
+def test_sync_goes_on_with_the_stores_that_are_attached(memfs: Memfs, notes: str, tmp_path: Path) -> None:
+    memfs.run("memories", "put", notes, "/a.md", stdin=b"one\n")
+    state = ("--state", tmp_path / "state")
+    first = memfs.run("sync", "--once", "--store", f"{notes}:ro", *state)
+    memfs.run("memories", "put", notes, "/a.md", stdin=b"two\n")
+    second = memfs.run("sync", "--once", *state)
+
+    (told,) = json.loads(memfs.run("status", "--json", *state).out)["stores"]
+    assert (first.code, second.code) == (0, 0)
+    assert told["access"] == "read_only"
+    assert [path.read_text() for path in (tmp_path / "state").glob("stores/*/tree/a.md")] == ["two\n"]
