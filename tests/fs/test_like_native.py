@@ -101,7 +101,7 @@ def whole(files: Files, home: str, below: str) -> dict[str, bytes]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [*range(5), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(100, 160))])
 def test_any_calls_end_as_on_a_native_directory(seed: int, files: Files, home: str, tmp_path: Path) -> None:
     (tmp_path / "native").mkdir()
     twins = Twins((files, home), (MountFiles(tmp_path), "native"), seed)

@@ -87,7 +87,9 @@ async def _trouble(pick: random.Random, host: Host, flaky: FlakyRemote) -> bool:
         return False
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize(
+    "seed", [*range(20), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(100, 400))]
+)
 async def test_both_hosts_converge_and_lose_nothing(
     seed: int, make_host: MakeHost, far: Far, remote: MemoryRemote, clock: FakeClock
 ) -> None:
