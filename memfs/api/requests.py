@@ -48,6 +48,10 @@ class Body(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
 
 
+class Nothing(Body):
+    """What has nothing to say: a redaction may come with ``{}`` in place of an empty body."""
+
+
 class CreateStore(Body):
     """POST /v1/memory_stores."""
 

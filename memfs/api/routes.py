@@ -15,6 +15,7 @@ MEMORIES: Final = "/v1/memory_stores/{store_id}/memories"
 MEMORY: Final = "/v1/memory_stores/{store_id}/memories/{memory_id}"
 VERSIONS: Final = "/v1/memory_stores/{store_id}/memory_versions"
 VERSION: Final = "/v1/memory_stores/{store_id}/memory_versions/{version_id}"
+REDACT: Final = "/v1/memory_stores/{store_id}/memory_versions/{version_id}/redact"
 HEALTH: Final = "/healthz"
 """Not part of the API: answers without a credential whether the server can reach its database."""
 

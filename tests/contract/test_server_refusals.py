@@ -141,6 +141,7 @@ def test_a_strict_server_wants_a_beta_header(small_raw: httpx.Client) -> None:
         ("DELETE", "/v1/memory_stores/memstore_none/memories/mem_none"),
         ("GET", "/v1/memory_stores/memstore_none/memory_versions"),
         ("GET", "/v1/memory_stores/memstore_none/memory_versions/memver_none"),
+        ("POST", "/v1/memory_stores/memstore_none/memory_versions/memver_none/redact"),
         ("GET", "/v1/memory_stores/%2e%2e"),
         ("GET", "/v1/memory_stores/a%2Fb"),
         ("GET", "/v1/memory_stores/%00%ff"),

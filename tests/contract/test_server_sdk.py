@@ -101,6 +101,28 @@ def test_versions_through_the_sdk(sdk: anthropic.Anthropic, store_id: str) -> No
     assert [one.content for one in since] == [None, "two"]
 
 
+def test_a_redaction_through_the_sdk(sdk: anthropic.Anthropic, store_id: str, attempts: list[str]) -> None:
+    memories = sdk.beta.memory_stores.memories
+    versions = sdk.beta.memory_stores.memory_versions
+    made = memories.create(store_id, path="/a", content="one")
+    attempts.clear()
+    with pytest.raises(anthropic.BadRequestError):
+        versions.redact(made.memory_version_id, memory_store_id=store_id)
+    memories.update(made.id, memory_store_id=store_id, content="two")
+
+    redacted = versions.redact(made.memory_version_id, memory_store_id=store_id)
+    again = versions.redact(made.memory_version_id, memory_store_id=store_id)
+
+    assert len(attempts) == 4
+    assert (redacted.path, redacted.content, redacted.content_sha256, redacted.content_size_bytes) == (None,) * 4
+    assert redacted.redacted_at is not None
+    assert redacted.redacted_by == redacted.created_by
+    assert again == redacted == versions.retrieve(redacted.id, memory_store_id=store_id)
+    assert [one.id for one in versions.list(store_id, memory_id=made.id)][-1] == redacted.id
+    with pytest.raises(anthropic.NotFoundError):
+        versions.redact("memver_none", memory_store_id=store_id)
+
+
 def test_the_paging_helpers_walk_a_whole_store(sdk: anthropic.Anthropic, store_id: str) -> None:
     memories = sdk.beta.memory_stores.memories
     paths = [f"/d{n % 3}/{n:02}" for n in range(30)]
@@ -214,6 +236,9 @@ def test_the_async_sdk_does_the_same(server_url: str, api_key: str) -> None:
         with pytest.raises(anthropic.ConflictError):
             await stores.memories.create(store.id, path="/z", content="")
         await stores.memories.delete(made[1].id, memory_store_id=store.id)
+        with pytest.raises(anthropic.BadRequestError):
+            await stores.memory_versions.redact(edited.memory_version_id, memory_store_id=store.id)
+        redacted = await stores.memory_versions.redact(made[1].memory_version_id, memory_store_id=store.id)
 
         whole = await paths_of(aiter(stores.memories.list(store.id, limit=4)))
         level = await paths_of(aiter(stores.memories.list(store.id, depth=1, limit=4)))
@@ -225,6 +250,8 @@ def test_the_async_sdk_does_the_same(server_url: str, api_key: str) -> None:
         assert level == [f"/{n:02}" for n in range(2, 25)] + ["/z/"]
         assert [one.operation for one in history[:2]] == ["deleted", "modified"]
         assert len(history) == 27
+        assert redacted in history
+        assert (redacted.path, redacted.operation) == (None, "created")
         assert read.content == version.content == "new"
         assert (await stores.update(store.id, description="d")).description == "d"
         assert (await stores.archive(store.id)).archived_at is not None

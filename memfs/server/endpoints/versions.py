@@ -3,6 +3,9 @@
 from fastapi import APIRouter, Response
 
 from memfs.api import routes
+from memfs.api.models import View
+from memfs.api.requests import Nothing
+from memfs.core.errors import InvalidRequest
 from memfs.server import wire
 from memfs.server.context import Asked
 from memfs.server.queries import ListVersions, ReadView, page_limit
@@ -33,3 +36,14 @@ def retrieve(store_id: str, version_id: str, call: Asked) -> Response:
     """Return a version."""
     view = wire.query(ReadView, call.query).view
     return wire.answer(call.store.versions.retrieve(store_id, version_id, view=view))
+
+
+@router.post(routes.REDACT)
+def redact(store_id: str, version_id: str, call: Asked) -> Response:
+    """Clear a version for good; the body is empty or ``{}``."""
+    try:
+        wire.body(Nothing, call.body or b"{}")
+    except InvalidRequest:
+        call.store.versions.retrieve(store_id, version_id, view=View.BASIC)
+        raise
+    return wire.answer(call.store.versions.redact(store_id, version_id, by=call.actor))

@@ -19,7 +19,8 @@ from memfs.core.errors import ConfigError, RemoteUnavailable
 from memfs.server.store import tables
 
 _BUSY_S = 10.0
-_WRITE = "memfs_write"
+_BEGIN = "memfs_begin"
+"""The execution option that says how a transaction begins, where not as a read."""
 _KEPT_CONNECTIONS = 8
 
 
@@ -28,7 +29,8 @@ class Database:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._writing = engine.execution_options(**{_WRITE: True})
+        self._writing = engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
+        self._without = engine.execution_options(**{_BEGIN: ""})
         # Waiting here is fair and wakes at once; SQLite itself would have each writer sleep and try again.
         self._turn = threading.Lock() if engine.dialect.name == "sqlite" else nullcontext()
 
@@ -51,6 +53,25 @@ class Database:
         """
         with self._turn, _foreseen(), self._writing.begin() as connection:
             yield connection
+
+    def erase(self) -> None:
+        """Leave nothing in the files of what was deleted before: not in free space, not in the log.
+
+        The whole database is written anew (some 5 ms for each MB), and other writes wait. SQLite's own zeroing is not
+        enough: where it moves rows between pages, it leaves copies in the unused part of the old ones.
+
+        Raises:
+            RemoteUnavailable: Readers keep the log in use for longer than anyone should wait, or the disk is full.
+        """
+        with self._turn, _foreseen(), self._without.connect() as connection:
+            connection.exec_driver_sql("VACUUM")
+            is_busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar_one()
+        if is_busy:
+            raise RemoteUnavailable(
+                "the database is busy: erased bytes are still in its log",
+                retry_after_s=1.0,
+                remedy="Repeat the request",
+            )
 
     def prepare(self) -> None:
         """Make the tables of a new database, or check that an old one has this layout.
@@ -112,11 +133,13 @@ def _set_up(connection: Any, _record: object) -> None:  # noqa: ANN401  (SQLAlch
     connection.isolation_level = None
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA synchronous = FULL")  # an answered write is on the disk
+    connection.execute("PRAGMA secure_delete = ON")  # what is deleted is zeroed at once; `erase` does the rest
 
 
 def _begin(connection: Connection) -> None:
-    is_write = connection.get_execution_options().get(_WRITE, False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if is_write else "BEGIN")
+    how = connection.get_execution_options().get(_BEGIN, "BEGIN")
+    if how:
+        connection.exec_driver_sql(how)
 
 
 @contextmanager

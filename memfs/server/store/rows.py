@@ -107,7 +107,7 @@ def memory(row: AnyRow, content: bytes | None) -> Memory:
 
 
 def version(row: AnyRow, content: bytes | None) -> MemoryVersion:
-    """Return a version's row as it is answered; ``content`` None is the basic view or a deletion."""
+    """Return a version's row as it is answered; ``content`` None is the basic view, a deletion or redacted."""
     return MemoryVersion(
         id=row.id,
         memory_id=row.memory_id,
@@ -119,4 +119,6 @@ def version(row: AnyRow, content: bytes | None) -> MemoryVersion:
         content_size_bytes=row.content_size_bytes,
         created_at=moment(row.created_at),
         created_by=ApiActor(api_key_id=row.created_by),
+        redacted_at=None if row.redacted_at is None else moment(row.redacted_at),
+        redacted_by=None if row.redacted_by is None else ApiActor(api_key_id=row.redacted_by),
     )

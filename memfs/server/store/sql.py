@@ -36,7 +36,7 @@ class SqlStore:
             stores=Stores(database, stamps),
             memories=Memories(database, stamps, limits),
             listing=Listing(database),
-            versions=Versions(database),
+            versions=Versions(database, stamps),
         )
 
     def check(self) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, LargeBinary, MetaData, Table, Text
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 """The layout below. A database that says another number is not opened."""
 
 METADATA = MetaData()
@@ -68,14 +68,16 @@ versions = Table(
     Column("store_id", ForeignKey("stores.id", ondelete="CASCADE"), nullable=False),
     Column("memory_id", _BYTES_ORDER, nullable=False, comment="may name a memory that is gone"),
     Column("operation", Text, nullable=False, comment="created, modified or deleted"),
-    Column("path", _BYTES_ORDER, nullable=False, comment="as of this version; a deletion keeps it"),
-    Column("content_sha256", _BYTES_ORDER, comment="NULL exactly for a deletion"),
-    Column("content_size_bytes", BigInteger, comment="NULL exactly for a deletion"),
+    Column("path", _BYTES_ORDER, comment="as of this version; a deletion keeps it; NULL exactly where redacted"),
+    Column("content_sha256", _BYTES_ORDER, comment="NULL exactly for a deletion or where redacted"),
+    Column("content_size_bytes", BigInteger, comment="NULL exactly for a deletion or where redacted"),
     Column("created_at", BigInteger, nullable=False),
     Column("created_by", _BYTES_ORDER, nullable=False, comment="an actor's id; its prefix tells the kind"),
-    Column("content", LargeBinary, comment="the exact UTF-8 bytes, NULL exactly for a deletion; last: it is long"),
+    Column("redacted_at", BigInteger, comment="NULL unless redacted; a memory's head never is"),
+    Column("redacted_by", _BYTES_ORDER, comment="an actor's id; NULL unless redacted"),
+    Column("content", LargeBinary, comment="the exact UTF-8 bytes, NULL as their digest is; last: it is long"),
     Index("versions_newest", "store_id", "created_at", "id"),
     Index("versions_of_memory", "store_id", "memory_id", "created_at", "id"),
     Index("versions_by_actor", "store_id", "created_by", "created_at", "id"),
-    comment="the history; rows are added and never changed, and go with their store",
+    comment="the history; rows are added, changed by redaction only, and go with their store",
 )

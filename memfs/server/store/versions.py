@@ -1,4 +1,4 @@
-"""The history: write a version, list versions, read one.
+"""The history: write a version, list versions, read one, redact one.
 
 Writing happens inside a transaction of `memfs.server.store.memories`. Safe in any thread.
 """
@@ -6,16 +6,16 @@ Writing happens inside a transaction of `memfs.server.store.memories`. Safe in a
 from dataclasses import dataclass
 from typing import Self
 
-from sqlalchemy import ColumnElement, Connection, bindparam, false, insert, select
+from sqlalchemy import ColumnElement, Connection, bindparam, false, insert, select, update
 
 from memfs.api.models import MemoryVersion, Operation, Page, View
 from memfs.core.digest import content_sha256
-from memfs.core.errors import NotFound
+from memfs.core.errors import InvalidRequest, NotFound
 from memfs.core.paths import StorePath
 from memfs.server.store import rows, tables
 from memfs.server.store.database import Database
 from memfs.server.store.newest import Newest
-from memfs.server.store.stamps import identifier
+from memfs.server.store.stamps import Stamps, identifier
 
 _VERSIONS = tables.versions.c
 _INSERT = insert(tables.versions)
@@ -23,6 +23,14 @@ _ONE = select(tables.versions).where(
     _VERSIONS.id == bindparam("version_id"), _VERSIONS.store_id == bindparam("store_id")
 )
 _BASIC = tuple(column for column in _VERSIONS if column.name != "content")
+_HEAD_OF = select(tables.memories.c.id).where(
+    tables.memories.c.id == bindparam("memory_id"), tables.memories.c.version_id == bindparam("version_id")
+)
+_REDACT = (
+    update(tables.versions)
+    .where(_VERSIONS.id == bindparam("version_id"))
+    .values(path=None, content=None, content_sha256=None, content_size_bytes=None)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +91,9 @@ def record(
 class Versions:
     """The versions of the memories of every store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, stamps: Stamps) -> None:
         self._database = database
+        self._stamps = stamps
 
     def retrieve(self, store_id: str, version_id: str, *, view: View) -> MemoryVersion:
         """Return one version.
@@ -94,10 +103,31 @@ class Versions:
         """
         with self._database.read() as connection:
             rows.existing_store(connection, store_id)
-            found = connection.execute(_ONE, {"version_id": version_id, "store_id": store_id}).first()
-        if found is None:
-            raise NotFound(f"the memory store {rows.shown(store_id)} has no memory version {rows.shown(version_id)}")
+            found = _existing(connection, store_id, version_id)
         return rows.version(found, found.content if view is View.FULL else None)
+
+    def redact(self, store_id: str, version_id: str, *, by: str) -> MemoryVersion:
+        """Clear a version's content, path, digest and size for good; a second time changes nothing.
+
+        When it returns, the database's files hold the bytes no more, unless another version has the same ones.
+
+        Raises:
+            NotFound: There is no such store, or it has no such version.
+            InvalidRequest: The version is what a living memory holds now.
+            RemoteUnavailable: It is redacted and its bytes are not erased yet: the call may be repeated.
+        """
+        with self._database.write() as connection:
+            rows.existing_store(connection, store_id, lock=True)
+            found = _existing(connection, store_id, version_id)
+            if found.redacted_at is None:
+                _refuse_head(connection, found)
+                connection.execute(
+                    _REDACT, {"version_id": version_id, "redacted_at": self._stamps.next(), "redacted_by": by}
+                )
+                found = _existing(connection, store_id, version_id)
+        # Also after a redaction of before: what came after that one may have failed.
+        self._database.erase()
+        return rows.version(found, None)
 
     def list(
         self, store_id: str, wanted: VersionFilter, *, view: View, limit: int, page: str | None
@@ -117,6 +147,22 @@ class Versions:
             found = connection.execute(newest.query(columns, conditions, limit)).all()
         shown = [rows.version(row, row.content if view is View.FULL else None) for row in found[:limit]]
         return Page[MemoryVersion](data=shown, next_page=newest.next_page(found, limit))
+
+
+def _existing(connection: Connection, store_id: str, version_id: str) -> rows.AnyRow:
+    found = connection.execute(_ONE, {"version_id": version_id, "store_id": store_id}).first()
+    if found is None:
+        raise NotFound(f"the memory store {rows.shown(store_id)} has no memory version {rows.shown(version_id)}")
+    return found
+
+
+def _refuse_head(connection: Connection, version: rows.AnyRow) -> None:
+    head = connection.execute(_HEAD_OF, {"memory_id": version.memory_id, "version_id": version.id}).first()
+    if head is not None:
+        raise InvalidRequest(
+            f"the version {version.id} is what the memory {version.memory_id} holds now",
+            remedy="Change or delete the memory first",
+        )
 
 
 def _conditions(wanted: VersionFilter) -> list[ColumnElement[bool]]:

@@ -1,13 +1,15 @@
 """Transactions: all or nothing, one writer at a time, and an honest answer when the database is busy or foreign."""
 
 import sqlite3
+import subprocess
 import threading
 from contextlib import closing
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
-from sqlalchemy import func, insert, literal, select, text, update
+from sqlalchemy import delete, func, insert, literal, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from memfs.api.models import View
@@ -127,6 +129,28 @@ def test_what_is_committed_is_on_the_disk(database: Database) -> None:
         ]
 
     assert settings == ["wal", 2, 1]
+
+
+def test_erasing_leaves_nothing_of_what_is_deleted(database: Database, database_path: Path) -> None:
+    """Rows that come, grow and go in no order: SQLite's own zeroing leaves some of them between the rows of a page."""
+    random = Random(2)
+    keys = tables.api_keys
+    ids = [f"{random.random()}" for _ in range(2_000)]
+    with database.write() as connection:
+        for key_id in ids:
+            token = f"{key_id} MARKER" * random.randrange(1, 60)
+            connection.execute(insert(keys), {"id": key_id, "token_sha256": token, "created_at": random.randrange(7)})
+        connection.execute(delete(keys).where(keys.c.created_at.in_([3, 5])))
+        random.shuffle(ids)
+        for key_id in ids:
+            longer = {"id": key_id + " and more" * 5, "token_sha256": key_id}
+            connection.execute(update(keys).where(keys.c.id == key_id).values(longer))
+    files = [database_path, database_path.with_name("memfs.db-wal")]
+
+    database.erase()
+
+    found = subprocess.run(["grep", "-c", "-a", "MARKER", *files], capture_output=True, text=True, check=False)
+    assert found.stdout.splitlines() == [f"{file}:0" for file in files]
 
 
 def test_the_last_moment_is_that_of_any_store_or_version(database: Database, stamps: Stamps, clock: Any) -> None:
