@@ -7,6 +7,7 @@ import logging
 
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp
 
@@ -25,6 +26,8 @@ _logger = logging.getLogger(__name__)
 _BAD_REQUEST = 400
 _NOT_FOUND = 404
 _FAILURE = 500
+_WORTH_PACKING = 4_096
+"""Bytes of an answer from which on gzip saves more than it costs: a page of a listing, not a small memory."""
 _ESCAPED = 6
 """Bytes of JSON that one byte of content may need, as in ``\\u0000``."""
 _AROUND = 65_536
@@ -68,6 +71,8 @@ def create_app(
     for part in (stores, memories, versions):
         app.include_router(part.router)
     app.add_api_route(routes.HEALTH, _health, methods=["GET"])
+    # The lowest level: it runs on the event loop, and JSON of paths and texts shrinks well even so.
+    app.add_middleware(GZipMiddleware, minimum_size=_WORTH_PACKING, compresslevel=1)
     app.add_exception_handler(MemfsError, _refused)
     app.add_exception_handler(HTTPException, _unrouted)
     app.add_exception_handler(ClientDisconnect, _gone)

@@ -154,6 +154,22 @@ def test_an_upgrade_is_not_taken_up(server: StoreServer) -> None:
     assert said(server, head(server, "GET /healthz HTTP/1.1", *upgrade)).startswith(b"HTTP/1.1 200")
 
 
+def test_a_long_answer_is_packed_for_those_who_ask(raw: httpx.Client, memories: str) -> None:
+    ids = [
+        raw.post(memories, json={"path": path, "content": content}).json()["id"]
+        for path, content in (("/long", "a long text " * 5_000), ("/short", "short"))
+    ]
+
+    for url in (f"{memories}/{ids[0]}", f"{memories}/{ids[1]}", f"{memories}?view=full"):
+        packed = raw.get(url, headers={"accept-encoding": "gzip"})
+        plain = raw.get(url, headers={"accept-encoding": "identity"})
+        is_long = len(plain.content) > 4_096
+        assert packed.json() == plain.json()
+        assert packed.headers.get("content-encoding") == ("gzip" if is_long else None)
+        assert "content-encoding" not in plain.headers
+        assert int(packed.headers["content-length"]) < len(plain.content) / 10 or not is_long
+
+
 @pytest.mark.parametrize("deep", [b"[" * 500_000, b'{"a":' * 100_000])
 def test_endless_nesting_is_refused(raw: httpx.Client, memories: str, deep: bytes) -> None:
     answer = raw.post(memories, content=b'{"path": "/a", "content": ' + deep)
