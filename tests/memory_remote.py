@@ -27,6 +27,8 @@ from memfs.core.limits import Limits
 from memfs.remote.listing import Listing
 
 Item = TypeVar("Item")
+Viewed = TypeVar("Viewed", Memory, MemoryVersion)
+Asked = TypeVar("Asked", CreateStore, UpdateStore)
 
 ACTOR = ApiActor(api_key_id="apikey_fake")
 
@@ -91,14 +93,7 @@ class MemoryRemote:
         asked = _checked(CreateStore, name=name, description=description, metadata=dict(metadata or {}))
         check_metadata(asked.metadata)
         now = self._now()
-        store = Store(
-            id=self._id("memstore"),
-            name=asked.name,
-            description=asked.description,
-            metadata=asked.metadata,
-            created_at=now,
-            updated_at=now,
-        )
+        store = Store(id=self._id("memstore"), created_at=now, updated_at=now, **asked.model_dump())
         self._stores[store.id] = _Stored(store)
         return store
 
@@ -247,10 +242,22 @@ class MemoryRemote:
         return self._listing(items, self._full_page_size if view is View.FULL else self._page_size)
 
     async def retrieve_version(self, store_id: str, version_id: str) -> MemoryVersion:
-        for version in self._stored(store_id).versions:
-            if version.id == version_id:
-                return version
-        raise NotFound(f"there is no version {version_id}")
+        found = next((one for one in self._stored(store_id).versions if one.id == version_id), None)
+        if found is None:
+            raise NotFound(f"there is no version {version_id}")
+        return found
+
+    async def redact_version(self, store_id: str, version_id: str) -> MemoryVersion:
+        stored = self._stored(store_id)
+        version = await self.retrieve_version(store_id, version_id)
+        if version.redacted_at is not None:
+            return version
+        if any(memory.memory_version_id == version_id for memory in stored.memories.values()):
+            raise InvalidRequest(f"the version {version_id} is the head of a living memory")
+        described = {"path": None, "content": None, "content_sha256": None, "content_size_bytes": None}
+        redacted = version.model_copy(update={**described, "redacted_at": self._now(), "redacted_by": ACTOR})
+        stored.versions[stored.versions.index(version)] = redacted
+        return redacted
 
     async def aclose(self) -> None:
         self.is_closed = True
@@ -324,9 +331,6 @@ def _check_digest(memory: Memory, expected: str | None) -> None:
         raise PreconditionFailed(f"the memory {memory.id} has another content_sha256")
 
 
-Viewed = TypeVar("Viewed", Memory, MemoryVersion)
-
-
 def _basic(full: Viewed) -> Viewed:
     return full.model_copy(update={"content": None})
 
@@ -334,9 +338,6 @@ def _basic(full: Viewed) -> Viewed:
 def _newest_first(numbered: str) -> str:
     """Return a key that sorts an id with a high number before one with a low number."""
     return f"{10**22 - int(numbered.rpartition('_')[2][2:]):023d}"
-
-
-Asked = TypeVar("Asked", CreateStore, UpdateStore)
 
 
 def _checked(kind: type[Asked], **fields: Any) -> Asked:

@@ -175,6 +175,11 @@ class HttpRemote:
         where = routes.path(routes.VERSION, store_id=store_id, version_id=version_id)
         return await self._call("GET", where, _VERSION, query={"view": View.FULL})
 
+    async def redact_version(self, store_id: str, version_id: str) -> MemoryVersion:
+        """Clear a version for good; see `Remote`."""
+        where = routes.path(routes.REDACT, store_id=store_id, version_id=version_id)
+        return await self._call("POST", where, _VERSION)
+
     async def aclose(self) -> None:
         """Let go of the connections."""
         await self._connection.aclose()

@@ -135,6 +135,14 @@ class Remote(Protocol):
         """Return a version with its content (None where deleted or redacted). Raises NotFound."""
         ...
 
+    async def redact_version(self, store_id: str, version_id: str) -> MemoryVersion:
+        """Clear a version's content, path, digest and size for good; it stays listed. Also in an archived store.
+
+        May be called twice: the first ``redacted_at`` stays. Raises NotFound, InvalidRequest (the version is what a
+        living memory holds now).
+        """
+        ...
+
     async def aclose(self) -> None:
         """Let go of the connections. May be called twice; no other call may follow."""
         ...

@@ -138,6 +138,10 @@ class Retrying:
         """Return a version with its content; see `Remote`."""
         return await self._repeat(lambda: self._remote.retrieve_version(store_id, version_id))
 
+    async def redact_version(self, store_id: str, version_id: str) -> MemoryVersion:
+        """Clear a version for good; see `Remote`."""
+        return await self._repeat(lambda: self._remote.redact_version(store_id, version_id))
+
     async def aclose(self) -> None:
         """Let go of the inner remote's connections."""
         await self._remote.aclose()

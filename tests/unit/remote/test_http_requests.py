@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import httpx
 import pytest
-from far_side import KEY, MEMORY, SHA, STORE, Far, ok
+from far_side import KEY, MEMORY, NOW, SHA, STORE, Far, ok
 from listed import memories, versions
 
 from memfs.api.models import View
@@ -99,6 +99,17 @@ async def test_an_archive_has_no_body_and_a_deletion_its_digest_in_the_query() -
 
     url = f"https://far.example/v1/memory_stores/memstore_1/memories/mem_1?expected_content_sha256={SHA}"
     assert ("DELETE", url, None) == far.sent
+
+
+async def test_a_redaction_has_no_body() -> None:
+    version = {"type": "memory_version", "id": "memver_1", "memory_id": "mem_1", "memory_store_id": "memstore_1"}
+    far = Far(ok({**version, "operation": "created", "created_at": NOW, "redacted_at": NOW}))
+
+    redacted = await far.remote().redact_version("memstore_1", "memver_1")
+
+    url = "https://far.example/v1/memory_stores/memstore_1/memory_versions/memver_1/redact"
+    assert ("POST", url, None) == far.sent
+    assert (None, None) == (redacted.path, redacted.content)
 
 
 async def test_a_listing_asks_for_large_pages_and_repeats_its_query_with_the_cursor() -> None:

@@ -152,6 +152,18 @@ async def test_a_lost_answer_to_a_deletion_ends_as_a_deletion() -> None:
     await remote.delete_store(store_id)
 
 
+async def test_a_lost_answer_to_a_redaction_heals_with_its_first_moment() -> None:
+    remote, flaky, _ = retrying(Fault("redact_version", DOWN, is_lost_answer=True))
+    store_id, memory_id = await with_memory(remote)
+    await remote.delete_memory(store_id, memory_id)
+    first = (await versions(remote, store_id))[-1]
+
+    redacted = await remote.redact_version(store_id, first.id)
+
+    assert 2 == flaky.calls["redact_version"]
+    assert redacted == (await versions(remote, store_id))[-1]
+
+
 async def test_deleting_what_never_was_is_not_found_even_after_a_refusal_to_act() -> None:
     remote, _, _ = retrying(Fault("delete_memory", RateLimited("wait")))
     store_id, _ = await with_memory(remote)
