@@ -6,9 +6,13 @@ run in any thread; whoever reads, edits and replaces hands back what it read, an
 """
 
 import errno
+import fcntl
 import os
 import shutil
 import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
@@ -21,6 +25,9 @@ from memfs.tree.local import identity_of
 READ_BYTES = 64 * 1024 * 1024
 """The most that one file may hold to be read: far above a memory, far below what hurts."""
 
+TURN_S = 10.0
+"""How long an editor waits for its turn: one that was stopped in the middle must not stop all others."""
+_TURN_POLL_S = 0.002
 _FILE_MODE = 0o600
 _ATTEMPTS = 8
 # Without O_NONBLOCK the open of a named pipe waits for a writer that may never come.
@@ -69,6 +76,24 @@ class Directory:
                 return _kind(os.stat(names[-1], dir_fd=parent, follow_symlinks=False).st_mode)
         except (FileNotFoundError, NotADirectoryError):
             return Kind.NOTHING
+
+    @contextmanager
+    def turn(self, names: Names) -> Iterator[None]:
+        """Edit the file alone for the length of the block: those who edit in its directory on this host take turns.
+
+        A program that uses no turn is noticed by `replace`, unless it writes in the instant of the replacement.
+
+        Raises:
+            OSError: As the system says.
+            Changed: Another program has had its turn for too long.
+        """
+        with self.descent.directory(names[:-1]) as parent:
+            deadline = time.monotonic() + TURN_S
+            while not _taken(parent):
+                if time.monotonic() > deadline:
+                    raise Changed
+                time.sleep(_TURN_POLL_S)
+            yield
 
     def read(self, names: Names) -> Found:
         """Return a file's bytes and what it was before they were read.
@@ -165,3 +190,12 @@ def _kind(mode: int) -> Kind:
 
 def _os_error(number: int) -> OSError:
     return OSError(number, os.strerror(number))
+
+
+def _taken(directory: int) -> bool:
+    """Take the lock of a directory, which goes with its descriptor; tell whether it was free."""
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -2,7 +2,8 @@
 
 Used by the command `memfs tool`, the SDK adapters and whoever runs a loop of their own. `/memories` is the root: a
 plain directory, one store, or a mount with one directory per store. Any thread may call it; changes by this process
-are made one after another per root, an edit that another process overtook is made again on the new text.
+are made one after another per root, edits by several processes of this host take turns, and an edit that another
+program overtook is made again on the new text.
 """
 
 import errno
@@ -169,10 +170,10 @@ class MemoryTool:
     def _edit(self, path: MemoryPath, change: Callable[[bytes], str]) -> None:
         """Read, change and replace a file; again from the start where somebody else came in between."""
         for _ in range(_ATTEMPTS):
-            found = self._directory.read(path.names)
-            content = change(found.content).encode()
             try:
-                self._directory.replace(path.names, content, found)
+                with self._directory.turn(path.names):
+                    found = self._directory.read(path.names)
+                    self._directory.replace(path.names, change(found.content).encode(), found)
             except Changed:
                 continue
             return

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import many_agents
 import pytest
 
 from memfs.agent import MemoryTool, ToolFailure
@@ -194,3 +195,13 @@ def test_an_unmounted_root_is_not_written_under(mount: Path) -> None:
         "! Error: The directory of /memories is not mounted any more; tell the user"
     )
     assert list(mount.iterdir()) == []
+
+
+def test_every_edit_of_many_agents_is_kept_whatever_they_call_the_root(mount: Path) -> None:
+    """Some see the whole mount as /memories, some one store: they meet at the file's own directory."""
+    (mount / "notes" / "log.md").touch()
+
+    told = many_agents.told([(mount, "/memories/notes/log.md"), (mount / "notes", "/memories/log.md")] * 2)
+
+    assert len(told) == 4 * many_agents.EDITS
+    assert sorted((mount / "notes" / "log.md").read_text().splitlines()) == told
