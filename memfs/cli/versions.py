@@ -4,20 +4,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memfs.cli import options, remote_access
-from memfs.core.errors import NotFound
+from memfs.cli import options, remote_access, versions_change, versions_diff
+from memfs.cli.versions_lookup import Store, Version, find_version, text_of
 
 if TYPE_CHECKING:
     from memfs.api.models import Actor, MemoryVersion
     from memfs.remote.protocol import Remote
 
-app = typer.Typer(help="Look at the history of memories.", no_args_is_help=True)
+app = typer.Typer(help="Look at the history of memories, bring it back, or clear it.", no_args_is_help=True)
 
-Store = Annotated[str, typer.Argument(metavar="STORE", help="Id or name of the store.")]
 Path = Annotated[
     str | None, typer.Option("--path", metavar="PATH", help="Only of memories that were ever at this path.")
 ]
-Version = Annotated[str, typer.Argument(metavar="VERSION", help="Id of the version (`memver_…`).")]
 
 
 @app.command("list")
@@ -56,20 +54,27 @@ def list_versions(
 def show_version(
     store: Store,
     version: Version,
+    as_json: options.Json = False,
     base_url: options.BaseUrl = None,
     api_key_file: options.ApiKeyFile = None,
     config: options.Config = None,
 ) -> None:
     """Print the exact bytes that a memory had in a version."""
+    from memfs.cli.output import print_json
 
     async def retrieve(remote: "Remote") -> "MemoryVersion":
-        return await remote.retrieve_version((await remote_access.find_store(remote, store)).id, version)
+        return (await find_version(remote, store, version))[1]
 
     found = remote_access.run(base_url, api_key_file, config, retrieve)
-    if found.content is None:
-        why = "is redacted" if found.redacted_at else "records a deletion"
-        raise NotFound(f"the version {version} {why}: it has no content", remedy="See `memfs versions list`")
-    typer.get_binary_stream("stdout").write(found.content.encode())
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+    else:
+        typer.get_binary_stream("stdout").write(text_of(found).encode())
+
+
+app.command("diff")(versions_diff.diff)
+app.command("restore")(versions_change.restore)
+app.command("redact")(versions_change.redact)
 
 
 def _size(version: "MemoryVersion") -> str:
