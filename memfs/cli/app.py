@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 import typer
 
 import memfs
-from memfs.cli import demo, memories, mount, serve, status, stores, sync, tool, up, versions
+from memfs.cli import demo, memories, mount, serve, status, stores, sync, tool, transferring, up, versions
 from memfs.core.errors import MemfsError, StateUnavailable
 
 app = typer.Typer(
@@ -29,6 +29,9 @@ _RUN, _LOOK, _PARTS = "Run", "Look and change", "The parts, each useful alone"
 app.command("up", rich_help_panel=_RUN)(up.up)
 app.command("demo", rich_help_panel=_RUN)(demo.demo)
 app.command("status", rich_help_panel=_LOOK)(status.status)
+stores.app.command("export")(transferring.export)
+stores.app.command("import")(transferring.import_)
+stores.app.command("copy")(transferring.copy)
 app.add_typer(stores.app, name="stores", rich_help_panel=_LOOK)
 app.add_typer(memories.app, name="memories", rich_help_panel=_LOOK)
 app.add_typer(versions.app, name="versions", rich_help_panel=_LOOK)
