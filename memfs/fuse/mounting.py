@@ -66,9 +66,7 @@ def run(
     from memfs.fuse.operations import Operations  # noqa: PLC0415  (raises LibfuseMissing; unmounting needs no libfuse)
     from memfs.fuse.session import Session  # noqa: PLC0415  (the same)
 
-    checks.check_host(allow_other=options.allow_other)
-    point = checks.locate(mount_point)
-    checks.check_state(socket_path.parent, point)
+    point = _located(mount_point, socket_path.parent, allow_other=options.allow_other)
     _allow_many_files()
     with ExitStack() as stack:
         stack.enter_context(lock.held(socket_path.parent, point))
@@ -101,10 +99,15 @@ def check(mount_point: Path, *, state: Path, allow_other: bool) -> None:
     """
     import memfs.fuse.operations  # noqa: F401, PLC0415  (raises LibfuseMissing)
 
+    checks.check_mount_point(_located(mount_point, state, allow_other=allow_other))
+
+
+def _located(mount_point: Path, state: Path, *, allow_other: bool) -> Path:
+    """Check what can be checked without a look at the mount point; return it absolute and without links."""
     checks.check_host(allow_other=allow_other)
     point = checks.locate(mount_point)
     checks.check_state(state, point)
-    checks.check_mount_point(point)
+    return point
 
 
 def _allow_many_files() -> None:
