@@ -7,6 +7,7 @@ import os
 import pty
 import subprocess
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -155,29 +156,17 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(memfs: Memfs, name: 
     assert 4 == memfs.run("stores", "show", f"{name} 2").code
 
 
-def refuse_symlink(path: Path) -> None:
-    path.symlink_to("good.md")
-
-
-def refuse_pipe(path: Path) -> None:
-    os.mkfifo(path)
-
-
-def refuse_binary(path: Path) -> None:
-    path.write_bytes(b"PNG\xff")
-
-
-def refuse_large(path: Path) -> None:
-    path.write_bytes(b"x" * 102_401)
-
-
 @pytest.mark.parametrize(
     ("file", "make", "line"),
     [
-        ("link", refuse_symlink, "refused link: a symbolic link or a special file"),
-        ("pipe", refuse_pipe, "refused pipe: a symbolic link or a special file"),
-        ("binary", refuse_binary, "refused binary: /binary is not UTF-8 text (byte 3)"),
-        ("large", refuse_large, "refused large: 102401 bytes; a memory holds at most 102400"),
+        ("link", lambda path: path.symlink_to("good.md"), "refused link: a symbolic link or a special file"),
+        ("pipe", os.mkfifo, "refused pipe: a symbolic link or a special file"),
+        ("binary", lambda path: path.write_bytes(b"PNG\xff"), "refused binary: /binary is not UTF-8 text (byte 3)"),
+        (
+            "large",
+            lambda path: path.write_bytes(bytes(102_401)),
+            "refused large: 102401 bytes; a memory holds at most 102400",
+        ),
         ("e\u0301", Path.touch, "refused e\u0301: the path '/e\\u0301' is not in Unicode NFC"),
         ("a\nb", Path.touch, "refused a\\nb: the path '/a\\nb' has the forbidden character U+000A"),
         ("\udcff", Path.touch, "refused \\xff: the name b'\\xff' is not UTF-8"),
@@ -186,7 +175,7 @@ def refuse_large(path: Path) -> None:
     ids=["link", "pipe", "binary", "large", "NFD", "newline", "not UTF-8", "deep"],
 )
 def test_one_file_that_breaks_a_rule_is_named_and_nothing_is_imported(
-    memfs: Memfs, name: str, tmp_path: Path, file: str, make: Any, line: str
+    memfs: Memfs, name: str, tmp_path: Path, file: str, make: Callable[[Path], object], line: str
 ) -> None:
     root = made(tmp_path / "files", {"good.md": b"good"})
     (root / file).parent.mkdir(parents=True, exist_ok=True)
