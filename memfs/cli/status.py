@@ -60,7 +60,7 @@ def _print_stores(found: "list[StoreSummary]") -> None:
                 one.attachment.slug,
                 "read_write" if one.attachment.is_writable else "read_only",
                 _state(one),
-                *(str(count) for count in (one.memories, one.pending, len(one.problems), len(one.conflicts))),
+                *(str(count) for count in (one.memories, one.pending, len(one.problems), len(_copies(one)))),
                 _ago(one.last_sync_at, now),
             ]
             for one in found
@@ -69,9 +69,16 @@ def _print_stores(found: "list[StoreSummary]") -> None:
     for one in found:
         notes = [f"error: {one.sync_error[1]}"] if one.sync_error else []
         notes += [f"problem: {problem.path}: {problem.message}" for problem in one.problems]
-        notes += [f"conflict: {conflict.path}: the other text is {conflict.copy_path}" for conflict in one.conflicts]
+        notes += [
+            f"conflict: the other text of a file is {copy}: merge the two, then delete it" for copy in _copies(one)
+        ]
         for note in notes:
             typer.echo(printable(f"{one.attachment.slug}: {note}"))
+
+
+def _copies(one: "StoreSummary") -> list[str]:
+    """Return every conflict copy: those this host made and has not pushed yet, and all that are in the store."""
+    return sorted({conflict.copy_path for conflict in one.conflicts} | set(one.conflict_copies))
 
 
 def _state(one: "StoreSummary") -> str:
@@ -91,6 +98,7 @@ def _as_json(one: "StoreSummary") -> dict[str, Any]:
         "pending": list(one.pending_paths),
         "problems": [asdict(problem) for problem in one.problems],
         "conflicts": [asdict(conflict) for conflict in one.conflicts],
+        "conflict_copies": _copies(one),
         "last_sync_at": one.last_sync_at,
         "error": dict(zip(("code", "message"), one.sync_error, strict=True)) if one.sync_error else None,
     }

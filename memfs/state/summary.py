@@ -3,9 +3,12 @@
 Every call opens the databases, looks once and closes them; it may be made from any thread, while the worker writes.
 """
 
+import sqlite3
 from dataclasses import dataclass
 
 from memfs.core.attachment import Attachment
+from memfs.core.conflicts import is_conflict_copy
+from memfs.core.paths import StorePath
 from memfs.core.plan import Side
 from memfs.state.attachments import attached, detached
 from memfs.state.database import open_to_read
@@ -28,6 +31,8 @@ class StoreSummary:
     """Unix seconds of the last cycle that left nothing owed."""
     sync_error: tuple[str, str] | None
     """Code and message, while the remote cannot be worked with."""
+    conflict_copies: tuple[str, ...] = ()
+    """Every conflict copy in the store, whichever host made it."""
 
     @property
     def pending(self) -> int:
@@ -128,4 +133,10 @@ def _summary(layout: Layout, attachment: Attachment) -> StoreSummary | None:
             conflicts=tuple(read_conflicts(connection)),
             last_sync_at=last_sync_at,
             sync_error=(code, message) if code else None,
+            conflict_copies=_conflict_copies(connection),
         )
+
+
+def _conflict_copies(connection: sqlite3.Connection) -> tuple[str, ...]:
+    named = connection.execute("SELECT path FROM baseline WHERE path LIKE '%.conflict-%' ORDER BY path")
+    return tuple(path for (path,) in named if is_conflict_copy(StorePath(path)))

@@ -1,25 +1,12 @@
-"""Durability in one place: a file is written beside its name, fsynced, renamed, and its directory fsynced.
+"""Durability in one place: bytes are written and fsynced before they are named, and their directory is fsynced after.
 
-Whoever writes a file of the state directory writes it here. No locks and no threads: callers own their paths.
+Used by whoever stages a file for the tree. No locks and no threads: callers own their paths.
 """
 
 import os
-import secrets
 from pathlib import Path
 
 PRIVATE_FILE_MODE = 0o600
-
-
-def write_atomic(path: Path, content: bytes, *, mode: int = PRIVATE_FILE_MODE) -> None:
-    """Put ``content`` at ``path`` so that any reader, and any restart, sees the old bytes or all the new ones."""
-    temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.tmp")
-    try:
-        _write_durably(temporary, content, mode)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    fsync_directory(path.parent)
 
 
 def stage(staging: Path, name: str, content: bytes) -> Path:

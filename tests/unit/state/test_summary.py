@@ -100,6 +100,15 @@ def test_a_store_without_a_database_has_no_facts(tmp_path: Path) -> None:
     assert "unknown" == memory_facts(Layout(tmp_path / "none"), "memstore_1", "/a.md").state
 
 
+def test_conflict_copies_that_another_host_made_are_told_too(layout: Layout) -> None:
+    paths = ("/plan.md", "/plan.conflict-0123abcd.md", "/notes about a.conflict-free.md")
+    with StoreState(layout.store(ALPHA.store_id)) as state, state.transaction():
+        for path in paths:
+            state.baseline.put(agreed(path))
+
+    assert [("/plan.conflict-0123abcd.md",)] == [one.conflict_copies for one in summaries(layout)]
+
+
 def test_a_detached_store_tells_what_was_never_pushed(layout: Layout) -> None:
     with StoreState(layout.store(ALPHA.store_id)) as state, state.transaction():
         state.set_pending({"/new.md": "pending"})

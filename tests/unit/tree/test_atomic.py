@@ -5,34 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from memfs.tree.atomic import fsync_directory, stage, write_all, write_atomic
+from memfs.tree.atomic import fsync_directory, stage, write_all
 from memfs.tree.trash import make_in_trash, path_in, trash_name
-
-
-def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.write_text("a long old content")
-
-    write_atomic(path, b"new", mode=0o640)
-
-    assert path.read_bytes() == b"new"
-    assert path.stat().st_mode & 0o777 == 0o640
-    assert [entry.name for entry in tmp_path.iterdir()] == ["a"]
-
-
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_space(_descriptor: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    path = tmp_path / "a"
-    path.write_text("old")
-    monkeypatch.setattr(os, "fsync", no_space)
-
-    with pytest.raises(OSError, match="No space"):
-        write_atomic(path, b"new")
-
-    assert path.read_text() == "old"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["a"]
 
 
 def test_staging_replaces_an_older_leftover(tmp_path: Path) -> None:
