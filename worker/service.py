@@ -276,7 +276,7 @@ class _Service:
         count = len(self._runners)
         stores = "1 store" if count == 1 else f"{count} stores"
         notify(ready=True, status=stores)
-        log.info("ready: %s", stores)
+        log.info("attached: %s", stores)
 
     async def _drain(self) -> None:
         timeout_s = self._options.drain_timeout_s

@@ -64,6 +64,7 @@ class Child:
     ) -> None:
         self.name, self.command, self.status, self.ready = name, list(command), "", False
         self.log, self.ends_all = log, ends_all
+        self.has_served = False
         self.started_s, self.failures, self.due_s = 0.0, 0, 0.0
         self._process: subprocess.Popen[bytes] | None = None
         self._address = directory / f"{name}.notify"
@@ -110,7 +111,7 @@ class Child:
             for line in lines:
                 name, _, value = line.partition("=")
                 if name == "READY":
-                    self.ready = True
+                    self.ready = self.has_served = True
                 elif name == "STATUS":
                     self.status = value
 

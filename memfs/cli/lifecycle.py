@@ -123,6 +123,8 @@ class Hosting:
                 child.close()
 
     def _unmount(self, mount: Child) -> None:
+        if mount.ended() is None and mount.has_served:
+            self._say(f"unmounting {self._options.mount_point}; programs inside it have 5 s to leave")
         mount.stop(UNMOUNT_TIMEOUT_S, hurry=lambda: self._supervisor.is_hurried)
 
     def _drain(self, worker: Child) -> None:
@@ -131,7 +133,8 @@ class Hosting:
             self._say(f"pushing what is not yet synced, for at most {most_s:.0f} s; Ctrl-C again stops at once")
         timeout_s = self._options.settings.worker.drain_timeout_s + 5.0
         code = worker.stop(timeout_s, hurry=lambda: self._supervisor.is_hurried)
-        self._say_unsynced(is_drained=code == 0)
+        if worker.has_served:
+            self._say_unsynced(is_drained=code == 0)
 
     def _end_server(self, server: Child) -> None:
         server.stop(READY_TIMEOUT_S)
@@ -147,9 +150,10 @@ class Hosting:
             self._say(f"the worker: {worker.status or 'the first sync goes on'}")
         if not stores:
             self._say("no store is known yet: they appear once the remote answers")
-        self._say("Ctrl-C drains, unmounts and tells what is not yet synced")
+        self._say("ready. Ctrl-C unmounts, pushes what is left and tells what is not yet synced")
 
     def _say_unsynced(self, *, is_drained: bool) -> None:
+        from memfs.cli.output import printable
         from memfs.state.summary import owed_by_detached, summaries
 
         state = self._options.state
@@ -162,7 +166,9 @@ class Hosting:
         unsure = [one for one in stores if one.pending or one.sync_error]
         for one in unsure:
             why = f" ({one.sync_error[1]})" if one.sync_error else ""
-            self._say(f"{one.attachment.name}: {one.pending} not yet synced{why}; kept in {state}")
+            named = ", ".join(one.pending_paths[:3]) + (", …" if one.pending > 3 else "")  # noqa: PLR2004  (one line)
+            which = f" ({printable(named)})" if named else ""
+            self._say(f"{one.attachment.name}: {one.pending} not yet synced{which}{why}; kept in {state}")
         if stores and not unsure:
             self._say("everything is synced")
 

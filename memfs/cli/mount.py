@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memfs.cli import options
+from memfs.cli import options, state_directory
 from memfs.core.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
@@ -75,12 +75,10 @@ def _run(point: Path, state: Path, settings: "Settings") -> int:
     from memfs.core.names import Names
     from memfs.fuse.mounting import MountOptions, OpenUpcalls, run
     from memfs.state.attachments import attached
-    from memfs.state.layout import Layout
     from memfs.vfs.filesystem import FileSystem
     from memfs.vfs.values import Invalidation, Ownership
 
-    table, layout = settings.mount, Layout(state)
-    layout.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    table, layout = settings.mount, state_directory.made(state)
     ownership = Ownership(
         uid=os.getuid() if table.uid is None else table.uid,
         gid=os.getgid() if table.gid is None else table.gid,
@@ -100,7 +98,7 @@ def _run(point: Path, state: Path, settings: "Settings") -> int:
     def say_ready() -> None:
         stores = attached(layout)
         typer.echo(f"mounted {len(stores)} {'store' if len(stores) == 1 else 'stores'} at {point}")
-        if not stores:
+        if not stores and "NOTIFY_SOCKET" not in os.environ:  # A supervisor sees to it.
             typer.echo("no store is attached to this state yet: `memfs sync --store NAME` or `memfs up` does that")
         health.notify(ready=True, status=str(point))
 

@@ -6,11 +6,14 @@ from typing import Annotated
 import typer
 
 Config = Annotated[
-    Path | None, typer.Option("-c", "--config", metavar="FILE", help="Read settings from this memfs.toml.")
+    Path | None,
+    typer.Option("-c", "--config", metavar="FILE", readable=False, help="Read settings from FILE."),
 ]
 State = Annotated[
     Path | None,
-    typer.Option("--state", metavar="DIR", help="State directory. (default: MEMFS_STATE, or one per user)"),
+    typer.Option(
+        "--state", metavar="DIR", readable=False, help="State directory. (default: MEMFS_STATE, one per user)"
+    ),
 ]
 BaseUrl = Annotated[
     str | None,
@@ -18,7 +21,7 @@ BaseUrl = Annotated[
 ]
 ApiKeyFile = Annotated[
     Path | None,
-    typer.Option("--api-key-file", metavar="FILE", help="File with the API key. (default: MEMFS_API_KEY)"),
+    typer.Option("--api-key-file", metavar="FILE", readable=False, help="Holds the API key. (default: MEMFS_API_KEY)"),
 ]
 Stores = Annotated[
     list[str] | None,
@@ -29,6 +32,7 @@ Listen = Annotated[
     typer.Option("--listen", metavar="HOST:PORT", help="Where the server listens. (default: 127.0.0.1:8484)"),
 ]
 Data = Annotated[
-    Path | None, typer.Option("--data", metavar="DIR", help="The server's data directory. (default: one per user)")
+    Path | None,
+    typer.Option("--data", metavar="DIR", readable=False, help="The server's data. (default: one per user)"),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -97,7 +97,7 @@ SHOWCASE: tuple[Step, ...] = (
     ),
     Step(
         title="Every file tool works on it",
-        commands=("grep -r 'read-only' a/handbook | cut -c -100 | head -n 4",),
+        commands=("grep -rn 'never lost' a/handbook | cut -c -100",),
         expect=("a/handbook/",),
     ),
     Step(
@@ -111,7 +111,7 @@ SHOWCASE: tuple[Step, ...] = (
         expect=("prefers the telephone",),
     ),
     Step(
-        title="A read-only store refuses at once, root too",
+        title="A read-only store refuses at once",
         commands=("echo oops > a/handbook/README.md",),
         # The kernel itself answers an ordinary user, for whom the file shows no write bits.
         expect=("Read-only file system|Permission denied",),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from memfs.cli import options
+from memfs.cli import options, state_directory
 from memfs.config import default_state, load
 from memfs.core.errors import InvalidRequest
 from memfs.core.tree_requests import Ping, decode_answer, encode_request
@@ -30,11 +30,11 @@ def status(state: options.State = None, config: options.Config = None, as_json: 
     from memfs.cli.output import print_json
     from memfs.state.summary import owed_by_detached, summaries
 
-    layout = Layout(state or load(config).state.dir or default_state())
+    layout = state_directory.found(state or load(config).state.dir or default_state())
     found, mount_point, worker = summaries(layout), _mount_point(layout), _is_locked(layout.worker_lock)
     if as_json:
         head = {"state": str(layout.root), "mount_point": mount_point, "worker_runs": worker}
-        print_json(head | {"stores": [_as_json(one) for one in found]})
+        print_json(head | {"stores": [_as_json(one, is_watched=worker) for one in found]})
         return
     typer.echo(f"state   {layout.root}")
     typer.echo(f"mount   {mount_point or 'not mounted'}")
@@ -46,10 +46,12 @@ def status(state: options.State = None, config: options.Config = None, as_json: 
     if not found:
         typer.echo("no store is attached: say `memfs up --store NAME --mount DIR`")
         return
-    _print_stores(found)
+    _print_stores(found, is_watched=worker)
+    if not worker:
+        typer.echo("no worker runs: what was written since the last sync is not counted")
 
 
-def _print_stores(found: "list[StoreSummary]") -> None:
+def _print_stores(found: "list[StoreSummary]", *, is_watched: bool) -> None:
     from memfs.cli.output import print_table, printable
 
     now = time.time()
@@ -59,7 +61,7 @@ def _print_stores(found: "list[StoreSummary]") -> None:
             [
                 one.attachment.slug,
                 "read_write" if one.attachment.is_writable else "read_only",
-                _state(one),
+                _state(one, is_watched=is_watched),
                 *(str(count) for count in (one.memories, one.pending, len(one.problems), len(_copies(one)))),
                 _ago(one.last_sync_at, now),
             ]
@@ -81,19 +83,21 @@ def _copies(one: "StoreSummary") -> list[str]:
     return sorted({conflict.copy_path for conflict in one.conflicts} | set(one.conflict_copies))
 
 
-def _state(one: "StoreSummary") -> str:
+def _state(one: "StoreSummary", *, is_watched: bool) -> str:
     if one.sync_error:
         return one.sync_error[0]
     if one.last_sync_at is None:
         return "never synced"
-    return "pending" if one.pending else "synced"
+    if one.pending:
+        return "pending"
+    return "synced" if is_watched else "unwatched"
 
 
-def _as_json(one: "StoreSummary") -> dict[str, Any]:
+def _as_json(one: "StoreSummary", *, is_watched: bool) -> dict[str, Any]:
     return {
         **asdict(one.attachment),
         "is_writable": one.attachment.is_writable,
-        "state": _state(one).replace(" ", "_"),
+        "state": _state(one, is_watched=is_watched).replace(" ", "_"),
         "memories": one.memories,
         "pending": list(one.pending_paths),
         "problems": [asdict(problem) for problem in one.problems],

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memfs.cli import options
+from memfs.cli import options, state_directory
 from memfs.cli.children import Supervisor
 from memfs.cli.lifecycle import Hosting, UpOptions
 from memfs.config import RemoteSettings, Settings, default_server_data, default_state, load
@@ -65,6 +65,7 @@ def up(
     )
     check_wanted(given.wanted)
     check(given.mount_point, state=given.state, allow_other=settings.mount.allow_other)
+    state_directory.made(given.state)
     supervisor = Supervisor(_say, random.random)
     with tempfile.TemporaryDirectory(prefix="memfs-up-") as directory:
         raise typer.Exit(Hosting(given, supervisor, Path(directory), _say).run(lambda remote: _check(given, remote)))

@@ -33,7 +33,7 @@ class StateTable(_Table):
 
     dir: FilePath | None = Field(
         default=None,
-        description="State directory; if not set `/var/lib/memfs/default` for root, else below `$XDG_STATE_HOME`",
+        description="State directory; else `memfs/default` in `$XDG_STATE_HOME`, or `/var/lib` for root",
     )
 
 
@@ -71,7 +71,7 @@ class ServerTable(_Table):
     listen: str = Field(default=DEFAULT_LISTEN, description="HOST:PORT to listen on")
     data: FilePath | None = Field(
         default=None,
-        description="Database and API key; if not set `/var/lib/memfs/server` for root, else below `$XDG_DATA_HOME`",
+        description="Database and API key; else `memfs/server` in `$XDG_DATA_HOME`, or `/var/lib` for root",
     )
 
 

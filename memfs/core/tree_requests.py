@@ -155,7 +155,9 @@ def decode_answer(line: bytes) -> Answer:
         InvalidRequest: It is no answer this version knows.
     """
     try:
-        return Answer(**_typed(json.loads(line)))
+        fields = _typed(json.loads(line))
+        # Left out, it would read as applied: what is not said is not done.
+        return Answer(outcome=fields.pop("outcome"), **fields)
     except _MALFORMED as error:
         raise InvalidRequest(f"the mount answered something unknown: {error}") from None
 

@@ -112,12 +112,19 @@ def check_mount_point(mount_point: Path) -> None:
             f"the mount point {mount_point} does not exist", remedy=f"Make it: mkdir -p {mount_point}"
         ) from None
     except NotADirectoryError:
-        raise MountPointMissing(f"the mount point {mount_point} is not a directory") from None
+        raise MountPointMissing(
+            f"the mount point {mount_point} is not a directory", remedy="Choose an empty directory"
+        ) from None
     except PermissionError:
         raise MountRefused(f"the mount point {mount_point} may not be read by this user") from None
+    if os.geteuid() != 0 and not os.access(mount_point, os.W_OK):
+        raise MountRefused(
+            f"the mount point {mount_point} is not this user's to write", remedy="Mount on a directory of your own"
+        )
     if names:
         raise MountPointNotEmpty(
-            f"the mount point {mount_point} is not empty: the mount would hide {len(names)} entries",
+            f"the mount point {mount_point} is not empty: the mount would hide {names[0].name!r}"
+            + (f" and {len(names) - 1} more" if len(names) > 1 else ""),
             remedy="Choose an empty directory",
         )
 

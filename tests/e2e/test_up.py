@@ -329,3 +329,14 @@ def test_sync_goes_on_with_the_stores_that_are_attached(memfs: Memfs, notes: str
     assert (first.code, second.code) == (0, 0)
     assert told["access"] == "read_only"
     assert [path.read_text() for path in (tmp_path / "state").glob("stores/*/tree/a.md")] == ["two\n"]
+
+
+def test_status_promises_nothing_while_nobody_watches(memfs: Memfs, notes: str, tmp_path: Path) -> None:
+    state = ("--state", tmp_path / "state")
+    memfs.run("sync", "--once", "--store", notes, *state)
+    (tree,) = (tmp_path / "state").glob("stores/*/tree")
+    (tree / "new.md").write_text("nobody has seen this\n")
+
+    (told,) = json.loads(memfs.run("status", "--json", *state).out)["stores"]
+    assert told["state"] == "unwatched"
+    assert "no worker runs" in memfs.run("status", *state).out

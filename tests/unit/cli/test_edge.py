@@ -94,3 +94,19 @@ def test_an_abstract_socket_is_told_too() -> None:
         notify(ready=True, status="up", environ={"NOTIFY_SOCKET": f"@memfs-test-{os.getpid()}"})
 
         assert listener.recv(100) == b"READY=1\nSTATUS=up"
+
+
+@pytest.mark.parametrize("command", [["up", "--store", "x", "--mount", "."], ["mount", "."], ["status"]])
+def test_a_state_that_cannot_be_used_is_one_line_with_a_remedy(command: list[str], tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "mount").mkdir()
+    environ = {**os.environ, "MEMFS_API_KEY": "k"}
+    done = subprocess.run(
+        [MEMFS, *command, "--state", tmp_path / "file"],
+        cwd=tmp_path / "mount", env=environ, capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 10, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert str(tmp_path / "file") in line
+    assert "--state" in line

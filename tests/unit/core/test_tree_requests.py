@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memfs.core.errors import InvalidRequest
@@ -71,6 +71,7 @@ def test_an_answer_survives_the_wire_as_one_line(answer: Answer) -> None:
     assert [line] == line.splitlines(keepends=True)
 
 
+@example(b"{}")
 @given(st.binary(max_size=60) | values.map(lambda value: json.dumps(value).encode()))
 def test_garbage_is_refused(line: bytes) -> None:
     with pytest.raises(InvalidRequest):

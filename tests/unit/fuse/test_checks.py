@@ -81,7 +81,7 @@ def test_a_file_is_no_mount_point(point: Path) -> None:
 def test_a_mount_never_hides_files(point: Path) -> None:
     (point / "file").touch()
 
-    with pytest.raises(MountPointNotEmpty, match="would hide 1 entries"):
+    with pytest.raises(MountPointNotEmpty, match="would hide 'file'"):
         checks.check_mount_point(point)
 
 
