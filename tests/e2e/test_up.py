@@ -273,6 +273,10 @@ def test_unmounting_ends_it_all(tmp_path: Path) -> None:
     assert not is_mounted(up.mount)
 
 
+def words_of(pid: int) -> list[bytes]:
+    return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+
+
 def test_an_interrupted_start_sends_no_key_anywhere(tmp_path: Path) -> None:
     """The embedded server never gets ready; what the environment names as the remote must hear nothing of its key."""
     (tmp_path / "mount").mkdir()
@@ -286,7 +290,7 @@ def test_an_interrupted_start_sends_no_key_anywhere(tmp_path: Path) -> None:
             [MEMFS, "up", *embedded(tmp_path), "--mount", tmp_path / "mount", "--state", tmp_path / "state"],
             env=dict(memfs.environ), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
-        eventually(lambda: bool(children_of(process.pid)))
+        eventually(lambda: any(b"serve" in words_of(pid) for pid in children_of(process.pid)))
         process.send_signal(signal.SIGINT)
 
         assert process.wait(60) == 0
