@@ -4,21 +4,13 @@ A dependency of every endpoint of the API. Runs on the event loop; only a key th
 a look into the database, in a thread.
 """
 
-from dataclasses import dataclass
-
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from memfs.api import routes
 from memfs.core.errors import AuthenticationFailed, InvalidRequest
 from memfs.server.keys import Keys
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who asks. ``actor`` is what versions name: ``apikey_…``."""
-
-    actor: str
+from memfs.server.store.callers import Caller
 
 
 class Access:
@@ -43,14 +35,14 @@ class Access:
         token = _token(request)
         if not token:
             raise AuthenticationFailed("the request has no API key", remedy="Send Authorization: Bearer KEY")
-        actor = self._keys.remembered(token) or await run_in_threadpool(self._keys.find, token)
-        if actor is None:
+        caller = self._keys.remembered(token) or await run_in_threadpool(self._keys.find, token)
+        if caller is None:
             raise AuthenticationFailed(
                 "the API key is not known to this server",
                 remedy="Its first key is in the api-key of its data directory",
             )
         self._check_beta(request)
-        return Caller(actor)
+        return caller
 
     def _check_beta(self, request: Request) -> None:
         sent = ",".join(request.headers.getlist(routes.BETA))

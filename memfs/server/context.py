@@ -13,6 +13,7 @@ from fastapi import Depends, Request
 from memfs.core.limits import Limits
 from memfs.server import wire
 from memfs.server.access import Access
+from memfs.server.store.callers import Caller
 from memfs.server.store.sql import SqlStore
 
 
@@ -35,8 +36,7 @@ class Call:
 
     store: SqlStore
     limits: Limits
-    actor: str
-    """Who asks, as versions name it: ``apikey_…``."""
+    caller: Caller
     query: Mapping[str, str]
     body: bytes
     is_retry: bool
@@ -49,7 +49,7 @@ async def _let_in(request: Request) -> Call:
     return Call(
         store=parts.store,
         limits=parts.limits,
-        actor=caller.actor,
+        caller=caller,
         query=request.query_params,
         body=await wire.read_body(request, parts.body_cap),
         is_retry=parts.settle_retries and wire.is_retry(request),

@@ -12,15 +12,19 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from sqlalchemy import insert, select
+from sqlalchemy import Connection, insert, select
 
+from memfs.core.attachment import Access
 from memfs.core.errors import ConfigError
 from memfs.server.store import tables
+from memfs.server.store.callers import Caller
 from memfs.server.store.database import Database
 from memfs.server.store.stamps import Stamps, identifier
 
 FRESH_S = 5.0
 """How long an answer about a key is used again: requests do not each ask the database who is there."""
+FIRST_KEY = "first key"
+"""The name of the key that a server makes for itself."""
 _SHORTEST = 16
 _KEYS = tables.api_keys.c
 
@@ -38,21 +42,24 @@ class Keys:
         self._database = database
         self._stamps = stamps
         self._monotonic_s = monotonic_s
-        self._known: dict[str, tuple[str, float]] = {}
+        self._known: dict[str, tuple[Caller, float]] = {}
 
-    def remembered(self, token: str) -> str | None:
-        """Return the id of a key that was found a moment ago, without asking the database."""
-        key_id, found_at_s = self._known.get(_digest(token), ("", 0.0))
-        return key_id if key_id and self._monotonic_s() - found_at_s < FRESH_S else None
+    def remembered(self, token: str) -> Caller | None:
+        """Return whose key this is, if it was found a moment ago, without asking the database."""
+        found = self._known.get(_digest(token))
+        return found[0] if found is not None and self._monotonic_s() - found[1] < FRESH_S else None
 
-    def find(self, token: str) -> str | None:
-        """Return the id of a key, or None if it is unknown."""
+    def find(self, token: str) -> Caller | None:
+        """Return whose key this is, or None if it is unknown or revoked."""
         digest = _digest(token)
+        query = select(tables.api_keys).where(_KEYS.token_sha256 == digest, _KEYS.revoked_at.is_(None))
         with self._database.read() as connection:
-            key_id: str | None = connection.scalar(select(_KEYS.id).where(_KEYS.token_sha256 == digest))
-        if key_id is not None:
-            self._known[digest] = (key_id, self._monotonic_s())
-        return key_id
+            found = connection.execute(query).first()
+        if found is None:
+            return None
+        caller = Caller(actor=found.id, workspace_id=found.workspace_id, access=Access(found.access))
+        self._known[digest] = (caller, self._monotonic_s())
+        return caller
 
     def ensure(self, token: str) -> str:
         """Make a key known if it is not, and return its id."""
@@ -63,8 +70,20 @@ class Keys:
                 return found
             at_us = self._stamps.next()
             key_id = identifier("apikey", at_us)
-            connection.execute(insert(tables.api_keys).values(id=key_id, token_sha256=digest, created_at=at_us))
+            connection.execute(
+                insert(tables.api_keys).values(
+                    id=key_id, workspace_id=_first_workspace(connection), name=FIRST_KEY, token_sha256=digest,
+                    access=Access.READ_WRITE.value, created_at=at_us,
+                )
+            )  # fmt: skip
             return key_id
+
+
+def _first_workspace(connection: Connection) -> str:
+    """Return the id of the workspace that every database has, the oldest one."""
+    query = select(tables.workspaces.c.id).order_by(tables.workspaces.c.created_at, tables.workspaces.c.id).limit(1)
+    found: str = connection.execute(query).scalar_one()
+    return found
 
 
 def key_in(path: Path) -> str:

@@ -31,9 +31,9 @@ def create(store_id: str, call: Asked) -> Response:
         path = paths.parse(wanted.path, call.limits)
         content = _content(wanted.content, call.limits)
     except InvalidRequest:
-        call.store.stores.check_writable(store_id)
+        call.store.stores.check_writable(call.caller, store_id)
         raise
-    made = call.store.memories.create(store_id, path, content, view=view, by=call.actor, is_retry=call.is_retry)
+    made = call.store.memories.create(call.caller, store_id, path, content, view=view, is_retry=call.is_retry)
     return wire.answer(made)
 
 
@@ -43,14 +43,16 @@ def list_by_path(store_id: str, call: Asked) -> Response:
     asked = wire.query(ListMemories, call.query)
     wanted = MemoryFilter(path_prefix=asked.path_prefix, direct_only=asked.depth == 1)
     limit = page_limit(asked.limit, asked.view)
-    return wire.answer(call.store.listing.list(store_id, wanted, view=asked.view, limit=limit, page=asked.page))
+    return wire.answer(
+        call.store.listing.list(call.caller, store_id, wanted, view=asked.view, limit=limit, page=asked.page)
+    )
 
 
 @router.get(routes.MEMORY)
 def retrieve(store_id: str, memory_id: str, call: Asked) -> Response:
     """Return a memory."""
     view = wire.query(ReadView, call.query).view
-    return wire.answer(call.store.memories.retrieve(store_id, memory_id, view=view))
+    return wire.answer(call.store.memories.retrieve(call.caller, store_id, memory_id, view=view))
 
 
 @router.post(routes.MEMORY)
@@ -60,16 +62,16 @@ def update(store_id: str, memory_id: str, call: Asked) -> Response:
         view = wire.query(WriteView, call.query).view
         change = _change(wire.body(UpdateMemory, call.body), call.limits)
     except InvalidRequest:
-        call.store.memories.check_writable(store_id, memory_id)
+        call.store.memories.check_writable(call.caller, store_id, memory_id)
         raise
-    return wire.answer(call.store.memories.update(store_id, memory_id, change, view=view, by=call.actor))
+    return wire.answer(call.store.memories.update(call.caller, store_id, memory_id, change, view=view))
 
 
 @router.delete(routes.MEMORY)
 def delete(store_id: str, memory_id: str, call: Asked) -> Response:
     """Delete a memory; its history stays."""
     expected = wire.query(DeleteMemory, call.query).expected_content_sha256
-    call.store.memories.delete(store_id, memory_id, expect_sha256=expected, by=call.actor)
+    call.store.memories.delete(call.caller, store_id, memory_id, expect_sha256=expected)
     return wire.answer(DeletedMemory(id=memory_id))
 
 

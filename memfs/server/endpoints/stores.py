@@ -18,7 +18,7 @@ router = APIRouter()
 def create(call: Asked) -> Response:
     """Make a store."""
     wanted = wire.body(CreateStore, call.body)
-    return wire.answer(call.store.stores.create(wanted, by=call.actor, is_retry=call.is_retry))
+    return wire.answer(call.store.stores.create(call.caller, wanted, is_retry=call.is_retry))
 
 
 @router.get(routes.STORES)
@@ -28,13 +28,13 @@ def list_newest(call: Asked) -> Response:
     wanted = StoreFilter(
         created_from=asked.created_from, created_to=asked.created_to, include_archived=asked.include_archived
     )
-    return wire.answer(call.store.stores.list(wanted, limit=asked.limit, page=asked.page))
+    return wire.answer(call.store.stores.list(call.caller, wanted, limit=asked.limit, page=asked.page))
 
 
 @router.get(routes.STORE)
 def retrieve(store_id: str, call: Asked) -> Response:
     """Return a store."""
-    return wire.answer(call.store.stores.retrieve(store_id))
+    return wire.answer(call.store.stores.retrieve(call.caller, store_id))
 
 
 @router.post(routes.STORE)
@@ -43,19 +43,19 @@ def update(store_id: str, call: Asked) -> Response:
     try:
         wanted = wire.body(UpdateStore, call.body)
     except InvalidRequest:
-        call.store.stores.check_writable(store_id)
+        call.store.stores.check_writable(call.caller, store_id)
         raise
-    return wire.answer(call.store.stores.update(store_id, wanted))
+    return wire.answer(call.store.stores.update(call.caller, store_id, wanted))
 
 
 @router.post(routes.ARCHIVE)
 def archive(store_id: str, call: Asked) -> Response:
     """Archive a store; the body, if there is one, says nothing."""
-    return wire.answer(call.store.stores.archive(store_id))
+    return wire.answer(call.store.stores.archive(call.caller, store_id))
 
 
 @router.delete(routes.STORE)
 def delete(store_id: str, call: Asked) -> Response:
     """Delete a store and all that is in it."""
-    call.store.stores.delete(store_id)
+    call.store.stores.delete(call.caller, store_id)
     return wire.answer(DeletedStore(id=store_id))

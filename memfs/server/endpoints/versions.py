@@ -28,14 +28,16 @@ def list_newest(store_id: str, call: Asked) -> Response:
         created_to=asked.created_to,
     )
     limit = page_limit(asked.limit, asked.view)
-    return wire.answer(call.store.versions.list(store_id, wanted, view=asked.view, limit=limit, page=asked.page))
+    return wire.answer(
+        call.store.versions.list(call.caller, store_id, wanted, view=asked.view, limit=limit, page=asked.page)
+    )
 
 
 @router.get(routes.VERSION)
 def retrieve(store_id: str, version_id: str, call: Asked) -> Response:
     """Return a version."""
     view = wire.query(ReadView, call.query).view
-    return wire.answer(call.store.versions.retrieve(store_id, version_id, view=view))
+    return wire.answer(call.store.versions.retrieve(call.caller, store_id, version_id, view=view))
 
 
 @router.post(routes.REDACT)
@@ -44,6 +46,6 @@ def redact(store_id: str, version_id: str, call: Asked) -> Response:
     try:
         wire.body(Nothing, call.body or b"{}")
     except InvalidRequest:
-        call.store.versions.retrieve(store_id, version_id, view=View.BASIC)
+        call.store.versions.retrieve(call.caller, store_id, version_id, view=View.BASIC)
         raise
-    return wire.answer(call.store.versions.redact(store_id, version_id, by=call.actor))
+    return wire.answer(call.store.versions.redact(call.caller, store_id, version_id))

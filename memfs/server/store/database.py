@@ -5,8 +5,10 @@ still holds when it commits, and what it committed survives a power loss. Safe i
 """
 
 import os
+import secrets
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
@@ -17,6 +19,7 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 
 from memfs.core.errors import ConfigError, RemoteUnavailable
 from memfs.server.store import tables
+from memfs.server.store.stamps import identifier
 
 _BUSY_S = 10.0
 _BEGIN = "memfs_begin"
@@ -74,20 +77,14 @@ class Database:
             )
 
     def prepare(self) -> None:
-        """Make the tables of a new database, or check that an old one has this layout.
-
-        Raises:
-            ConfigError: The database was made by another release.
-        """
+        """Make the tables of a new database, and the workspace that every database has."""
         with self.write() as connection:
             tables.METADATA.create_all(connection)
-            found = connection.scalar(select(tables.schema.c.version))
-            if found is None:
-                connection.execute(insert(tables.schema).values(version=tables.SCHEMA))
-            elif found != tables.SCHEMA:
-                raise ConfigError(
-                    f"the database has the layout {found}, this release knows {tables.SCHEMA}",
-                    remedy="Run the release that made it, or choose another directory with --data DIR",
+            if connection.scalar(select(tables.server.c.epoch)) is None:
+                at_us = time.time_ns() // 1_000
+                connection.execute(insert(tables.server).values(epoch=secrets.token_hex(8)))
+                connection.execute(
+                    insert(tables.workspaces).values(id=identifier("wrkspc", at_us), name="default", created_at=at_us)
                 )
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, bindparam, select
 
 from memfs.api.models import MemoryItem, MemoryPrefix, Page, View
 from memfs.server.store import cursors, rows, tables
+from memfs.server.store.callers import Caller
 from memfs.server.store.database import Database
 from memfs.server.store.occupancy import first_past
 
@@ -52,7 +53,7 @@ class Listing:
         self._database = database
 
     def list(
-        self, store_id: str, wanted: MemoryFilter, *, view: View, limit: int, page: str | None
+        self, caller: Caller, store_id: str, wanted: MemoryFilter, *, view: View, limit: int, page: str | None
     ) -> Page[MemoryItem]:
         """Return up to ``limit`` memories and prefixes.
 
@@ -65,7 +66,7 @@ class Listing:
         start = prefix if page is None else max(prefix, _first_after(cursors.decode_text(listing, page)))
         span = _Span(store_id=store_id, prefix=prefix, direct_only=wanted.direct_only, view=view)
         with self._database.read() as connection:
-            rows.existing_store(connection, store_id)
+            rows.existing_store(connection, caller, store_id)
             items = _collect(connection, span, start, limit + 1)
         next_page = cursors.encode(listing, (items[limit - 1].path,)) if len(items) > limit else None
         return Page[MemoryItem](data=items[:limit], next_page=next_page)

@@ -11,24 +11,20 @@ from memfs.api.models import Memory, Operation, View
 from memfs.core.errors import PathConflict, PreconditionFailed, StoreFull
 from memfs.core.limits import Limits
 from memfs.core.paths import StorePath
-from memfs.server.store import rows, tables
+from memfs.server.store import rows, tables, turns
+from memfs.server.store.callers import Caller
 from memfs.server.store.database import Database
 from memfs.server.store.occupancy import refuse_occupied
 from memfs.server.store.stamps import Stamps, identifier
 from memfs.server.store.stores import RETRY_WINDOW_US
+from memfs.server.store.turns import Kind
 from memfs.server.store.versions import Content, record
 
 _MEMORIES = tables.memories.c
-_STORES = tables.stores.c
 _VERSIONS = tables.versions.c
 _INSERT = insert(tables.memories)
 _UPDATE = update(tables.memories).where(_MEMORIES.id == bindparam("memory_id"))
 _DELETE = delete(tables.memories).where(_MEMORIES.id == bindparam("memory_id"))
-_COUNT = (
-    update(tables.stores)
-    .where(_STORES.id == bindparam("store_id"))
-    .values(memories=_STORES.memories + bindparam("difference"))
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +46,7 @@ class Memories:
         self._limits = limits
 
     def create(
-        self, store_id: str, path: StorePath, content: Content, *, view: View, by: str, is_retry: bool = False
+        self, caller: Caller, store_id: str, path: StorePath, content: Content, *, view: View, is_retry: bool = False
     ) -> Memory:
         """Make a memory at a free path, or return the one that an attempt before this retry made.
 
@@ -61,28 +57,28 @@ class Memories:
             StoreFull: The store holds as many memories as it may.
         """
         with self._database.write() as connection:
-            store = rows.writable_store(connection, store_id)
+            store = rows.writable_store(connection, caller, store_id)
             try:
                 refuse_occupied(connection, store_id, path)
             except PathConflict as conflict:
-                if is_retry and self._made_before(connection, conflict, path, content, by):
+                if is_retry and self._made_before(connection, conflict, path, content, caller.actor):
                     return _answer(connection, store_id, conflict.conflicting_memory_id, view)
                 raise
             self._refuse_full(store)
-            memory_id = self._insert(connection, store_id, path, content, by)
+            memory_id = self._insert(connection, store, path, content, caller.actor)
             return _answer(connection, store_id, memory_id, view)
 
-    def retrieve(self, store_id: str, memory_id: str, *, view: View) -> Memory:
+    def retrieve(self, caller: Caller, store_id: str, memory_id: str, *, view: View) -> Memory:
         """Return a living memory.
 
         Raises:
             NotFound: There is no such store, or it has no such memory.
         """
         with self._database.read() as connection:
-            rows.existing_store(connection, store_id)
+            rows.existing_store(connection, caller, store_id)
             return _answer(connection, store_id, memory_id, view)
 
-    def check_writable(self, store_id: str, memory_id: str) -> None:
+    def check_writable(self, caller: Caller, store_id: str, memory_id: str) -> None:
         """Check that the memory exists and may be changed.
 
         Raises:
@@ -90,11 +86,12 @@ class Memories:
             StoreReadOnly: The store is archived.
         """
         with self._database.read() as connection:
-            store = rows.existing_store(connection, store_id)
+            store = rows.existing_store(connection, caller, store_id)
+            caller.check_writes(store_id)
             rows.existing_memory(connection, store_id, memory_id)
             rows.refuse_archived(store)
 
-    def update(self, store_id: str, memory_id: str, change: MemoryChange, *, view: View, by: str) -> Memory:
+    def update(self, caller: Caller, store_id: str, memory_id: str, change: MemoryChange, *, view: View) -> Memory:
         """Change a memory's content, path or both, and record one version; what is so already stays untouched.
 
         Raises:
@@ -104,7 +101,7 @@ class Memories:
             PathConflict: The new path is taken.
         """
         with self._database.write() as connection:
-            store = rows.existing_store(connection, store_id, lock=True)
+            store = rows.written_store(connection, caller, store_id)
             before = rows.existing_memory(connection, store_id, memory_id)
             rows.refuse_archived(store)
             if _is_so_already(before, change):
@@ -115,10 +112,10 @@ class Memories:
             if change.path is not None and change.path != path:
                 path = change.path
                 refuse_occupied(connection, store_id, path, besides=memory_id)
-            self._modify(connection, before, path, change.content, by)
+            self._modify(connection, store, before, path, change.content, caller.actor)
             return _answer(connection, store_id, memory_id, view)
 
-    def delete(self, store_id: str, memory_id: str, *, expect_sha256: str | None, by: str) -> None:
+    def delete(self, caller: Caller, store_id: str, memory_id: str, *, expect_sha256: str | None) -> None:
         """Delete a memory, also of an archived store; its history stays.
 
         Raises:
@@ -126,15 +123,16 @@ class Memories:
             PreconditionFailed: The content is not the expected one.
         """
         with self._database.write() as connection:
-            rows.existing_store(connection, store_id, lock=True)
+            store = rows.written_store(connection, caller, store_id)
             before = rows.existing_memory(connection, store_id, memory_id)
             _refuse_unexpected(before, expect_sha256)
-            record(
-                connection, Operation.DELETED, store_id=store_id, memory_id=memory_id, path=StorePath(before.path),
-                content=None, at_us=self._stamps.next(), by=by,
+            turn = turns.take(store, self._stamps)
+            version_id = record(
+                connection, turn, Operation.DELETED, memory_id=memory_id, path=StorePath(before.path), content=None,
+                by=caller.actor,
             )  # fmt: skip
             connection.execute(_DELETE, {"memory_id": memory_id})
-            _count(connection, store_id, -1)
+            turn.tell(connection, Kind.DELETED, memory_id=memory_id, version_id=version_id, difference=-1)
 
     def _refuse_full(self, store: rows.AnyRow) -> None:
         if store.memories >= self._limits.memories:
@@ -143,28 +141,34 @@ class Memories:
                 remedy="Delete memories, or use another store",
             )
 
-    def _insert(self, connection: Connection, store_id: str, path: StorePath, content: Content, by: str) -> str:
-        at_us = self._stamps.next()
+    def _insert(self, connection: Connection, store: rows.AnyRow, path: StorePath, content: Content, by: str) -> str:
+        turn = turns.take(store, self._stamps)
+        at_us = turn.at_us
         memory_id = identifier("mem", at_us)
         version_id = record(
-            connection, Operation.CREATED, store_id=store_id, memory_id=memory_id, path=path, content=content,
-            at_us=at_us, by=by,
+            connection, turn, Operation.CREATED, memory_id=memory_id, path=path, content=content, by=by
         )  # fmt: skip
-        row = _head(path, version_id, content, at_us) | {"id": memory_id, "store_id": store_id, "created_at": at_us}
+        row = _head(path, version_id, content, at_us) | {"id": memory_id, "store_id": store.id, "created_at": at_us}
         connection.execute(_INSERT, row)
-        _count(connection, store_id, +1)
+        turn.tell(connection, Kind.CREATED, memory_id=memory_id, version_id=version_id, difference=+1)
         return memory_id
 
     def _modify(
-        self, connection: Connection, before: rows.AnyRow, path: StorePath, wanted: Content | None, by: str
+        self,
+        connection: Connection,
+        store: rows.AnyRow,
+        before: rows.AnyRow,
+        path: StorePath,
+        wanted: Content | None,
+        by: str,
     ) -> None:
         content = wanted or Content(raw=rows.content_of(connection, before.version_id), sha256=before.content_sha256)
-        at_us = self._stamps.next()
+        turn = turns.take(store, self._stamps)
         version_id = record(
-            connection, Operation.MODIFIED, store_id=before.store_id, memory_id=before.id, path=path, content=content,
-            at_us=at_us, by=by,
+            connection, turn, Operation.MODIFIED, memory_id=before.id, path=path, content=content, by=by
         )  # fmt: skip
-        connection.execute(_UPDATE, _head(path, version_id, content, at_us) | {"memory_id": before.id})
+        connection.execute(_UPDATE, _head(path, version_id, content, turn.at_us) | {"memory_id": before.id})
+        turn.tell(connection, Kind.MODIFIED, memory_id=before.id, version_id=version_id)
 
     def _made_before(
         self, connection: Connection, conflict: PathConflict, path: StorePath, content: Content, by: str
@@ -209,7 +213,3 @@ def _refuse_unexpected(before: rows.AnyRow, expect_sha256: str | None) -> None:
             f"the memory {before.id} has the content_sha256 {before.content_sha256}, not {expect_sha256}",
             remedy="Read it again",
         )
-
-
-def _count(connection: Connection, store_id: str, difference: int) -> None:
-    connection.execute(_COUNT, {"store_id": store_id, "difference": difference})

@@ -8,13 +8,16 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, select
 
-from memfs.api.models import ApiActor, Memory, MemoryVersion, Operation, Store
+from memfs.api.models import Actor, ApiActor, Memory, MemoryVersion, Operation, SessionActor, Store
 from memfs.core.errors import NotFound, StoreReadOnly
 from memfs.server.store import tables
+from memfs.server.store.callers import Caller
 from memfs.server.store.stamps import moment
 
 AnyRow = Row[Any]
-_STORE = select(tables.stores).where(tables.stores.c.id == bindparam("store_id"))
+_STORE = select(tables.stores).where(
+    tables.stores.c.id == bindparam("store_id"), tables.stores.c.workspace_id == bindparam("workspace_id")
+)
 _STORE_LOCKED = _STORE.with_for_update()
 _MEMORY = select(tables.memories).where(
     tables.memories.c.id == bindparam("memory_id"), tables.memories.c.store_id == bindparam("store_id")
@@ -28,26 +31,47 @@ def shown(identifier: str) -> str:
     return ascii(identifier[:_SHOWN])[1:-1]
 
 
-def existing_store(connection: Connection, store_id: str, *, lock: bool = False) -> AnyRow:
-    """Return the store's row.
+def can_exist(identifier: str) -> bool:
+    """Tell whether a row may have this id; not every engine can even be asked about every text."""
+    return identifier.isascii() and identifier.isprintable()
+
+
+def existing_store(connection: Connection, caller: Caller, store_id: str, *, lock: bool = False) -> AnyRow:
+    """Return the store's row; with ``lock`` no other transaction changes the store before this one ends.
 
     Raises:
-        NotFound: There is none.
+        NotFound: There is none for this caller.
     """
-    found = connection.execute(_STORE_LOCKED if lock else _STORE, {"store_id": store_id}).first()
+    found = None
+    if caller.sees(store_id) and can_exist(store_id):
+        which = {"store_id": store_id, "workspace_id": caller.workspace_id}
+        found = connection.execute(_STORE_LOCKED if lock else _STORE, which).first()
     if found is None:
         raise NotFound(f"there is no memory store {shown(store_id)}")
     return found
 
 
-def writable_store(connection: Connection, store_id: str) -> AnyRow:
-    """Return the store's row, locked until the transaction ends.
+def written_store(connection: Connection, caller: Caller, store_id: str) -> AnyRow:
+    """Return the row of a store in which the caller writes, archived or not, locked until the transaction ends.
 
     Raises:
-        NotFound: There is none.
+        NotFound: There is none for this caller.
+        PermissionRefused: The caller may only read it.
+    """
+    found = existing_store(connection, caller, store_id, lock=True)
+    caller.check_writes(store_id)
+    return found
+
+
+def writable_store(connection: Connection, caller: Caller, store_id: str) -> AnyRow:
+    """Return the row of a store in which memories may be made and changed, locked until the transaction ends.
+
+    Raises:
+        NotFound: There is none for this caller.
+        PermissionRefused: The caller may only read it.
         StoreReadOnly: It is archived.
     """
-    found = existing_store(connection, store_id, lock=True)
+    found = written_store(connection, caller, store_id)
     refuse_archived(found)
     return found
 
@@ -66,7 +90,8 @@ def existing_memory(connection: Connection, store_id: str, memory_id: str) -> An
     Raises:
         NotFound: The store has no such memory.
     """
-    found = connection.execute(_MEMORY, {"store_id": store_id, "memory_id": memory_id}).first()
+    which = {"store_id": store_id, "memory_id": memory_id}
+    found = connection.execute(_MEMORY, which).first() if can_exist(memory_id) else None
     if found is None:
         raise NotFound(f"the memory store {shown(store_id)} has no memory {shown(memory_id)}")
     return found
@@ -106,6 +131,11 @@ def memory(row: AnyRow, content: bytes | None) -> Memory:
     )
 
 
+def actor(identifier: str) -> Actor:
+    """Return who wrote, by the prefix of the id."""
+    return SessionActor(session_id=identifier) if identifier.startswith("sesn_") else ApiActor(api_key_id=identifier)
+
+
 def version(row: AnyRow, content: bytes | None) -> MemoryVersion:
     """Return a version's row as it is answered; ``content`` None is the basic view, a deletion or redacted."""
     return MemoryVersion(
@@ -118,7 +148,7 @@ def version(row: AnyRow, content: bytes | None) -> MemoryVersion:
         content_sha256=row.content_sha256,
         content_size_bytes=row.content_size_bytes,
         created_at=moment(row.created_at),
-        created_by=ApiActor(api_key_id=row.created_by),
+        created_by=actor(row.created_by),
         redacted_at=None if row.redacted_at is None else moment(row.redacted_at),
-        redacted_by=None if row.redacted_by is None else ApiActor(api_key_id=row.redacted_by),
+        redacted_by=None if row.redacted_by is None else actor(row.redacted_by),
     )

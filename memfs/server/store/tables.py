@@ -4,30 +4,39 @@ Used by the modules beside it. Portable SQL: moments are microseconds since 1970
 by their UTF-8 bytes, contents are bytes, since a memory may hold NUL and not every engine's text may.
 """
 
-from typing import Final
-
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, LargeBinary, MetaData, Table, Text
-
-SCHEMA: Final = 2
-"""The layout below. A database that says another number is not opened."""
 
 METADATA = MetaData()
 
 # Byte order on every engine: SQLite compares UTF-8 bytes by itself, PostgreSQL where the column says so.
 _BYTES_ORDER = Text().with_variant(Text(collation="C"), "postgresql")
 
-schema = Table(
-    "schema",
+server = Table(
+    "server",
     METADATA,
-    Column("version", BigInteger, primary_key=True, comment="the layout; the table has exactly one row"),
+    Column("epoch", _BYTES_ORDER, primary_key=True, comment="new with each restored backup: older cursors are void"),
+    comment="what the whole database says of itself; exactly one row",
+)
+
+workspaces = Table(
+    "workspaces",
+    METADATA,
+    Column("id", _BYTES_ORDER, primary_key=True, comment="wrkspc_…"),
+    Column("name", _BYTES_ORDER, nullable=False, unique=True),
+    Column("created_at", BigInteger, nullable=False),
+    comment="what keys, stores and sessions belong to; none sees another's",
 )
 
 api_keys = Table(
     "api_keys",
     METADATA,
     Column("id", _BYTES_ORDER, primary_key=True, comment="apikey_…, the actor that versions name"),
+    Column("workspace_id", ForeignKey("workspaces.id"), nullable=False),
+    Column("name", Text, nullable=False, comment="for people; not unique"),
+    Column("access", Text, nullable=False, comment="read_write or read_only"),
     Column("token_sha256", _BYTES_ORDER, nullable=False, unique=True, comment="of the key; the key is not kept"),
     Column("created_at", BigInteger, nullable=False),
+    Column("revoked_at", BigInteger, comment="NULL while the key opens the server; never goes back to NULL"),
     comment="who may use the server; a key has enough entropy for a plain digest",
 )
 
@@ -35,6 +44,7 @@ stores = Table(
     "stores",
     METADATA,
     Column("id", _BYTES_ORDER, primary_key=True, comment="memstore_…, in the order of creation"),
+    Column("workspace_id", ForeignKey("workspaces.id"), nullable=False),
     Column("name", Text, nullable=False, comment="1 to 255 characters, not unique"),
     Column("description", Text, nullable=False, comment="empty where unset"),
     Column("metadata", Text, nullable=False, comment="a JSON object of strings, {} where unset"),
@@ -43,7 +53,10 @@ stores = Table(
     Column("updated_at", BigInteger, nullable=False, comment="moves with this row's own fields, not with memories"),
     Column("archived_at", BigInteger, comment="NULL while memories may be written; never goes back to NULL"),
     Column("memories", BigInteger, nullable=False, comment="always the number of this store's rows in memories"),
-    Index("stores_newest", "created_at", "id"),
+    Column("last_seq", BigInteger, nullable=False, comment="of the newest row in changes there ever was; 0 before it"),
+    Column("last_at", BigInteger, nullable=False, comment="the moment of that change: the next one's is later"),
+    Column("feed_from", BigInteger, nullable=False, comment="every change with a greater seq is still in changes"),
+    Index("stores_newest", "workspace_id", "created_at", "id"),
 )
 
 memories = Table(
@@ -80,4 +93,46 @@ versions = Table(
     Index("versions_of_memory", "store_id", "memory_id", "created_at", "id"),
     Index("versions_by_actor", "store_id", "created_by", "created_at", "id"),
     comment="the history; rows are added, changed by redaction only, and go with their store",
+)
+
+changes = Table(
+    "changes",
+    METADATA,
+    Column("store_id", ForeignKey("stores.id", ondelete="CASCADE"), primary_key=True),
+    Column("seq", BigInteger, primary_key=True, comment="1, 2, 3 … in the order of commits, without a gap"),
+    Column("kind", Text, nullable=False, comment="a version's operation, or redacted, store_updated, store_archived"),
+    Column("memory_id", _BYTES_ORDER, comment="NULL exactly for what happened to the store itself"),
+    Column("version_id", _BYTES_ORDER, comment="may name a version that is pruned; NULL as memory_id is"),
+    Column("created_at", BigInteger, nullable=False),
+    comment="the change feed: what a listing of before would show differently, oldest first",
+)
+
+sessions = Table(
+    "sessions",
+    METADATA,
+    Column("id", _BYTES_ORDER, primary_key=True, comment="sesn_…, the actor that versions name"),
+    Column("workspace_id", ForeignKey("workspaces.id"), nullable=False),
+    Column("title", Text, comment="NULL where none was given"),
+    Column("metadata", Text, nullable=False, comment="a JSON object of strings, {} where unset"),
+    Column("token_sha256", _BYTES_ORDER, nullable=False, unique=True, comment="of the session's token; it is not kept"),
+    Column("created_at", BigInteger, nullable=False),
+    Column("created_by", _BYTES_ORDER, nullable=False, comment="an actor's id, as in versions"),
+    Column("updated_at", BigInteger, nullable=False),
+    Column("archived_at", BigInteger, comment="NULL while its token opens its stores; never goes back to NULL"),
+    Index("sessions_newest", "workspace_id", "created_at", "id"),
+)
+
+session_resources = Table(
+    "session_resources",
+    METADATA,
+    Column("session_id", ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
+    Column("position", BigInteger, primary_key=True, comment="0, 1 … as they were asked for"),
+    Column("store_id", _BYTES_ORDER, nullable=False, comment="stays where the store is deleted"),
+    Column("access", Text, nullable=False, comment="read_write or read_only"),
+    Column("instructions", Text, nullable=False, comment="empty where none were given"),
+    Column("name", Text, nullable=False, comment="the store's when the session was made"),
+    Column("description", Text, nullable=False, comment="the store's when the session was made"),
+    Column("mount_path", Text, nullable=False, comment="unique within the session"),
+    Index("sessions_of_store", "store_id"),
+    comment="which stores a session has, and how; never changed",
 )

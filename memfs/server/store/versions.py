@@ -12,10 +12,12 @@ from memfs.api.models import MemoryVersion, Operation, Page, View
 from memfs.core.digest import content_sha256
 from memfs.core.errors import InvalidRequest, NotFound
 from memfs.core.paths import StorePath
-from memfs.server.store import rows, tables
+from memfs.server.store import rows, tables, turns
+from memfs.server.store.callers import Caller
 from memfs.server.store.database import Database
 from memfs.server.store.newest import Newest
 from memfs.server.store.stamps import Stamps, identifier
+from memfs.server.store.turns import Kind, Turn
 
 _VERSIONS = tables.versions.c
 _INSERT = insert(tables.versions)
@@ -61,27 +63,26 @@ class VersionFilter:
 
 def record(
     connection: Connection,
+    turn: Turn,
     operation: Operation,
     *,
-    store_id: str,
     memory_id: str,
     path: StorePath,
     content: Content | None,
-    at_us: int,
     by: str,
 ) -> str:
     """Add a version and return its id. ``content`` None is a deletion."""
-    version_id = identifier("memver", at_us)
+    version_id = identifier("memver", turn.at_us)
     row = {
         "id": version_id,
-        "store_id": store_id,
+        "store_id": turn.store_id,
         "memory_id": memory_id,
         "operation": operation.value,
         "path": path,
         "content": None if content is None else content.raw,
         "content_sha256": None if content is None else content.sha256,
         "content_size_bytes": None if content is None else len(content.raw),
-        "created_at": at_us,
+        "created_at": turn.at_us,
         "created_by": by,
     }
     connection.execute(_INSERT, row)
@@ -95,18 +96,18 @@ class Versions:
         self._database = database
         self._stamps = stamps
 
-    def retrieve(self, store_id: str, version_id: str, *, view: View) -> MemoryVersion:
+    def retrieve(self, caller: Caller, store_id: str, version_id: str, *, view: View) -> MemoryVersion:
         """Return one version.
 
         Raises:
             NotFound: There is no such store, or it has no such version.
         """
         with self._database.read() as connection:
-            rows.existing_store(connection, store_id)
+            rows.existing_store(connection, caller, store_id)
             found = _existing(connection, store_id, version_id)
         return rows.version(found, found.content if view is View.FULL else None)
 
-    def redact(self, store_id: str, version_id: str, *, by: str) -> MemoryVersion:
+    def redact(self, caller: Caller, store_id: str, version_id: str) -> MemoryVersion:
         """Clear a version's content, path, digest and size for good; a second time changes nothing.
 
         When it returns, the database's files hold the bytes no more, unless another version has the same ones.
@@ -117,20 +118,22 @@ class Versions:
             RemoteUnavailable: It is redacted and its bytes are not erased yet: the call may be repeated.
         """
         with self._database.write() as connection:
-            rows.existing_store(connection, store_id, lock=True)
+            store = rows.existing_store(connection, caller, store_id, lock=True)
+            caller.check_manages()
             found = _existing(connection, store_id, version_id)
             if found.redacted_at is None:
                 _refuse_head(connection, found)
-                connection.execute(
-                    _REDACT, {"version_id": version_id, "redacted_at": self._stamps.next(), "redacted_by": by}
-                )
+                turn = turns.take(store, self._stamps)
+                redaction = {"version_id": version_id, "redacted_at": turn.at_us, "redacted_by": caller.actor}
+                connection.execute(_REDACT, redaction)
+                turn.tell(connection, Kind.REDACTED, memory_id=found.memory_id, version_id=version_id)
                 found = _existing(connection, store_id, version_id)
         # Also after a redaction of before: what came after that one may have failed.
         self._database.erase()
         return rows.version(found, None)
 
     def list(
-        self, store_id: str, wanted: VersionFilter, *, view: View, limit: int, page: str | None
+        self, caller: Caller, store_id: str, wanted: VersionFilter, *, view: View, limit: int, page: str | None
     ) -> Page[MemoryVersion]:
         """Return up to ``limit`` versions, newest first.
 
@@ -143,14 +146,15 @@ class Versions:
         conditions += [_VERSIONS.store_id == store_id, *_conditions(wanted)]
         columns = select(tables.versions) if view is View.FULL else select(*_BASIC)
         with self._database.read() as connection:
-            rows.existing_store(connection, store_id)
+            rows.existing_store(connection, caller, store_id)
             found = connection.execute(newest.query(columns, conditions, limit)).all()
         shown = [rows.version(row, row.content if view is View.FULL else None) for row in found[:limit]]
         return Page[MemoryVersion](data=shown, next_page=newest.next_page(found, limit))
 
 
 def _existing(connection: Connection, store_id: str, version_id: str) -> rows.AnyRow:
-    found = connection.execute(_ONE, {"version_id": version_id, "store_id": store_id}).first()
+    which = {"version_id": version_id, "store_id": store_id}
+    found = connection.execute(_ONE, which).first() if rows.can_exist(version_id) else None
     if found is None:
         raise NotFound(f"the memory store {rows.shown(store_id)} has no memory version {rows.shown(version_id)}")
     return found
@@ -168,7 +172,7 @@ def _refuse_head(connection: Connection, version: rows.AnyRow) -> None:
 def _conditions(wanted: VersionFilter) -> list[ColumnElement[bool]]:
     found: list[ColumnElement[bool]] = []
     if wanted.memory_id is not None:
-        found.append(_VERSIONS.memory_id == wanted.memory_id)
+        found.append(_VERSIONS.memory_id == wanted.memory_id if rows.can_exist(wanted.memory_id) else false())
     if wanted.operation is not None:
         found.append(_VERSIONS.operation == wanted.operation.value)
     for prefix, actor in (
@@ -178,5 +182,7 @@ def _conditions(wanted: VersionFilter) -> list[ColumnElement[bool]]:
     ):
         if actor is not None:
             # One column holds actors of every kind: an id of another kind must match nothing here.
-            found.append(_VERSIONS.created_by == actor if actor.startswith(prefix) else false())
+            found.append(
+                _VERSIONS.created_by == actor if actor.startswith(prefix) and rows.can_exist(actor) else false()
+            )
     return found
