@@ -1,6 +1,6 @@
 # Two commands matter: `make demo` shows memfs at work, `make test` proves it. Both install what is missing.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long check lint types house format bench-fs bench-pulls docs lock clean
+.PHONY: help setup tools demo test test-long check lint types house format bench-fs bench-pulls docs lock clean
 
 export PYTHON ?= python3
 bin := .venv/bin
@@ -14,11 +14,14 @@ setup:  ## make .venv, install the pinned packages, find libfuse 2 and fusermoun
 demo: setup  ## two stores, two mounts, one embedded server: the main job, in under a minute
 	@$(bin)/memfs demo
 
-test: check  ## lint, types, layers and the whole test suite
+test: tools check  ## lint, types, layers and the whole test suite
 	@$(bin)/python -m pytest -m "not long"
 
-test-long: check  ## the same with the long fault, kill and model tests
+test-long: tools check  ## the same with the long fault, kill and model tests
 	@$(bin)/python -m pytest --hypothesis-profile=long
+
+tools: setup
+	@.ci/test-tools
 
 check: lint types house  ## what needs no running code
 

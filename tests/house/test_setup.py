@@ -292,4 +292,6 @@ def test_two_setups_at_once_take_turns(ready: Machine, checkout: Path) -> None:
 
 
 def test_every_script_may_be_run(root: Path) -> None:
-    assert [name for name in ("run", "setup", "bench-tools") if not os.access(root / ".ci" / name, os.X_OK)] == []
+    assert [
+        name for name in ("run", "setup", "bench-tools", "test-tools") if not os.access(root / ".ci" / name, os.X_OK)
+    ] == []
