@@ -1,28 +1,37 @@
-"""The official SDK, sync and async, as the client of the server: every endpoint, paging helpers, exception classes."""
+"""The official SDK as the client of the server: every endpoint of memory, paging helpers, exception classes.
 
-import asyncio
+Each test runs through the sync and through the async SDK, on every engine.
+"""
+
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import anthropic
+import httpx
 import pytest
+from blocking_sdk import KINDS, sdk_client
 
 STALE = {"type": "content_sha256", "content_sha256": "0" * 64}
 LARGE = "x" * 2_000_000
 
 
 @pytest.fixture
-def attempts() -> list[str]:
+def attempts() -> list[httpx.Request]:
     """The requests that the SDK really sent, retries included."""
     return []
 
 
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    found: str = request.param
+    return found
+
+
 @pytest.fixture
-def sdk(server_url: str, api_key: str, attempts: list[str]) -> Iterator[anthropic.Anthropic]:
-    with anthropic.Anthropic(base_url=server_url, api_key=api_key) as client:
-        client._client.event_hooks["request"].append(lambda request: attempts.append(str(request.url)))
+def sdk(kind: str, server_url: str, api_key: str, attempts: list[httpx.Request]) -> Iterator[anthropic.Anthropic]:
+    with sdk_client(kind, attempts, base_url=server_url, api_key=api_key) as client:
         yield client
 
 
@@ -101,7 +110,7 @@ def test_versions_through_the_sdk(sdk: anthropic.Anthropic, store_id: str) -> No
     assert [one.content for one in since] == [None, "two"]
 
 
-def test_a_redaction_through_the_sdk(sdk: anthropic.Anthropic, store_id: str, attempts: list[str]) -> None:
+def test_a_redaction_through_the_sdk(sdk: anthropic.Anthropic, store_id: str, attempts: list[httpx.Request]) -> None:
     memories = sdk.beta.memory_stores.memories
     versions = sdk.beta.memory_stores.memory_versions
     made = memories.create(store_id, path="/a", content="one")
@@ -158,7 +167,7 @@ def test_the_paging_helpers_walk_a_whole_store(sdk: anthropic.Anthropic, store_i
 def test_each_refusal_is_its_exception_class_and_one_request(
     sdk: anthropic.Anthropic,
     store_id: str,
-    attempts: list[str],
+    attempts: list[httpx.Request],
     method: str,
     arguments: dict[str, Any],
     expected: type[anthropic.APIStatusError],
@@ -200,67 +209,69 @@ def test_a_path_conflict_names_what_is_in_the_way(sdk: anthropic.Anthropic, stor
     assert refused.value.body["error"]["conflicting_memory_id"] == made.id
 
 
-def test_a_wrong_key_is_an_authentication_error(server_url: str) -> None:
-    with (
-        anthropic.Anthropic(base_url=server_url, api_key="wrong") as client,
-        pytest.raises(anthropic.AuthenticationError),
-    ):
-        client.beta.memory_stores.list()
+@pytest.mark.parametrize(
+    ("credential", "header"),
+    [
+        pytest.param({"api_key": "KEY"}, "authorization", id="an API key"),
+        pytest.param({"auth_token": "KEY"}, "authorization", id="a token"),
+        pytest.param(
+            {"auth_token": "KEY", "default_headers": {"authorization": anthropic.omit, "x-api-key": "KEY"}},
+            "x-api-key",
+            id="the header of older clients",
+        ),
+    ],
+)
+def test_each_credential_opens_the_server_and_a_wrong_one_does_not(
+    kind: str, server_url: str, api_key: str, credential: dict[str, Any], header: str
+) -> None:
+    for key, expected in ((api_key, None), ("wrong", anthropic.AuthenticationError)):
+        attempts: list[httpx.Request] = []
+        headers = credential.get("default_headers", {})
+        options = {name: key for name in credential if name != "default_headers"}
+        given = {name: key if value == "KEY" else value for name, value in headers.items()}
+        with sdk_client(kind, attempts, base_url=server_url, default_headers=given, **options) as client:
+            assert refusal_of(client) is expected
+        assert [header in request.headers for request in attempts] == [True]
+        assert len({"authorization", "x-api-key"} & set(attempts[0].headers)) == 1
 
 
-def test_an_auth_token_is_a_key_as_well(server_url: str, api_key: str) -> None:
-    with anthropic.Anthropic(base_url=server_url, auth_token=api_key) as client:
-        assert client.beta.memory_stores.list(limit=1).data is not None
+def refusal_of(client: anthropic.Anthropic, **options: Any) -> type[anthropic.APIStatusError] | None:
+    """Return how the server refuses a listing, or None if it does not."""
+    try:
+        assert client.beta.memory_stores.list(limit=1, **options).data is not None
+    except anthropic.APIStatusError as error:
+        return type(error)
+    return None
 
 
-def run(server_url: str, api_key: str, story: Callable[[anthropic.AsyncAnthropic], Awaitable[None]]) -> None:
-    async def whole() -> None:
-        async with anthropic.AsyncAnthropic(base_url=server_url, api_key=api_key) as client:
-            await story(client)
+@pytest.mark.parametrize(
+    ("beta", "expected"),
+    [
+        ("agent-memory-2026-07-22", None),
+        ("managed-agents-2026-04-01", None),
+        ("agent-memory-2026-07-22, managed-agents-2026-04-01", anthropic.BadRequestError),
+        (anthropic.omit, None),
+    ],
+    ids=["the memory beta", "the agents beta", "both", "none"],
+)
+def test_either_beta_header_and_none_are_taken_and_both_are_not(
+    kind: str, server_url: str, api_key: str, beta: Any, expected: type[anthropic.APIStatusError] | None
+) -> None:
+    attempts: list[httpx.Request] = []
+    with sdk_client(kind, attempts, base_url=server_url, api_key=api_key) as client:
+        assert refusal_of(client, extra_headers={"anthropic-beta": beta}) is expected
+    assert [request.headers.get("anthropic-beta") for request in attempts] == [None if beta is anthropic.omit else beta]
 
-    asyncio.run(whole())
 
+def test_an_archived_store_can_be_read_and_no_longer_written(sdk: anthropic.Anthropic, store_id: str) -> None:
+    stores = sdk.beta.memory_stores
+    made = stores.memories.create(store_id, path="/a", content="one")
+    stores.archive(store_id)
 
-async def paths_of(items: AsyncIterator[Any]) -> list[str]:
-    return [item.path async for item in items]
+    with pytest.raises(anthropic.BadRequestError):
+        stores.memories.create(store_id, path="/new", content="")
+    with pytest.raises(anthropic.BadRequestError):
+        stores.update(store_id, name="new")
 
-
-def test_the_async_sdk_does_the_same(server_url: str, api_key: str) -> None:
-    async def story(client: anthropic.AsyncAnthropic) -> None:
-        stores = client.beta.memory_stores
-        store = await stores.create(name="Async")
-        made = await asyncio.gather(
-            *(stores.memories.create(store.id, path=f"/{n:02}", content=f"{n}") for n in range(25))
-        )
-        edited = await stores.memories.update(made[0].id, memory_store_id=store.id, content="new", path="/z/0")
-        with pytest.raises(anthropic.ConflictError):
-            await stores.memories.create(store.id, path="/z", content="")
-        await stores.memories.delete(made[1].id, memory_store_id=store.id)
-        with pytest.raises(anthropic.BadRequestError):
-            await stores.memory_versions.redact(edited.memory_version_id, memory_store_id=store.id)
-        redacted = await stores.memory_versions.redact(made[1].memory_version_id, memory_store_id=store.id)
-
-        whole = await paths_of(aiter(stores.memories.list(store.id, limit=4)))
-        level = await paths_of(aiter(stores.memories.list(store.id, depth=1, limit=4)))
-        history = [one async for one in stores.memory_versions.list(store.id, limit=10)]
-        read = await stores.memories.retrieve(made[0].id, memory_store_id=store.id)
-        version = await stores.memory_versions.retrieve(edited.memory_version_id, memory_store_id=store.id)
-
-        assert whole == [f"/{n:02}" for n in range(2, 25)] + ["/z/0"]
-        assert level == [f"/{n:02}" for n in range(2, 25)] + ["/z/"]
-        assert [one.operation for one in history[:2]] == ["deleted", "modified"]
-        assert len(history) == 27
-        assert redacted in history
-        assert (redacted.path, redacted.operation) == (None, "created")
-        assert read.content == version.content == "new"
-        assert (await stores.update(store.id, description="d")).description == "d"
-        assert (await stores.archive(store.id)).archived_at is not None
-        with pytest.raises(anthropic.BadRequestError):
-            await stores.memories.create(store.id, path="/new", content="")
-        assert (await stores.retrieve(store.id)).description == "d"
-        assert store.id in [one.id async for one in stores.list(include_archived=True, limit=100)]
-        await stores.delete(store.id)
-        with pytest.raises(anthropic.NotFoundError):
-            await stores.retrieve(store.id)
-
-    run(server_url, api_key, story)
+    assert stores.memories.retrieve(made.id, memory_store_id=store_id).content == "one"
+    assert stores.memories.delete(made.id, memory_store_id=store_id).id == made.id
