@@ -71,7 +71,7 @@ def update(store_id: str, memory_id: str, call: Asked) -> Response:
 def delete(store_id: str, memory_id: str, call: Asked) -> Response:
     """Delete a memory; its history stays."""
     expected = wire.query(DeleteMemory, call.query).expected_content_sha256
-    call.store.memories.delete(call.caller, store_id, memory_id, expect_sha256=expected)
+    call.store.memories.delete(call.caller, store_id, memory_id, expect_sha256=expected, is_retry=call.is_retry)
     return wire.answer(DeletedMemory(id=memory_id))
 
 

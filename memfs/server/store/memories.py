@@ -115,8 +115,12 @@ class Memories:
             self._modify(connection, store, before, path, change.content, caller.actor)
             return _answer(connection, store_id, memory_id, view)
 
-    def delete(self, caller: Caller, store_id: str, memory_id: str, *, expect_sha256: str | None) -> None:
+    def delete(
+        self, caller: Caller, store_id: str, memory_id: str, *, expect_sha256: str | None, is_retry: bool = False
+    ) -> None:
         """Delete a memory, also of an archived store; its history stays.
+
+        Nothing is left to do where an attempt before this retry did it.
 
         Raises:
             NotFound: There is no such store, or it has no such memory.
@@ -124,6 +128,8 @@ class Memories:
         """
         with self._database.write() as connection:
             store = rows.written_store(connection, caller, store_id)
+            if is_retry and self._deleted_before(connection, store_id, memory_id, caller.actor):
+                return
             before = rows.existing_memory(connection, store_id, memory_id)
             _refuse_unexpected(before, expect_sha256)
             turn = turns.take(store, self._stamps)
@@ -183,6 +189,16 @@ class Memories:
             .where(_VERSIONS.created_by == by, _VERSIONS.created_at >= since)
         )
         return connection.execute(query).first() is not None
+
+    def _deleted_before(self, connection: Connection, store_id: str, memory_id: str, by: str) -> bool:
+        """Tell whether the memory is gone by this very delete, done by an attempt whose answer was lost."""
+        query = (
+            select(_VERSIONS.id)
+            .where(_VERSIONS.store_id == store_id, _VERSIONS.memory_id == memory_id)
+            .where(_VERSIONS.operation == Operation.DELETED.value, _VERSIONS.created_by == by)
+            .where(_VERSIONS.created_at >= self._stamps.now() - RETRY_WINDOW_US)
+        )
+        return rows.can_exist(memory_id) and connection.execute(query).first() is not None
 
 
 def _head(path: StorePath, version_id: str, content: Content, at_us: int) -> dict[str, object]:
