@@ -155,3 +155,21 @@ def test_a_retry_is_settled_for_the_one_who_made_it_only(ask: Callable[..., http
 
     assert ask("POST", memories, json={"path": "/a", "content": ""}, headers=another).status_code == 409
     assert ask("POST", "/v1/memory_stores", json={"name": "n"}, headers=another).json()["id"] != store["id"]
+
+
+def test_a_repeated_delete_is_settled_for_two_minutes_and_for_its_own_actor_only(
+    ask: Callable[..., httpx.Response], clock: Any
+) -> None:
+    retry = {"x-stainless-retry-count": "1"}
+    memories = f"/v1/memory_stores/{ask('POST', '/v1/memory_stores', json={'name': 'n'}).json()['id']}/memories"
+    one = f"{memories}/{ask('POST', memories, json={'path': '/a', 'content': ''}).json()['id']}"
+    gone = ask("DELETE", one).json()
+
+    assert ask("DELETE", one, headers=retry).json() == gone
+    assert ask("DELETE", one).status_code == 404
+    assert ask("DELETE", one, headers=retry | {"authorization": f"Bearer {OTHER}"}).status_code == 404
+    assert ask("DELETE", one, headers=retry, settle_retries=False).status_code == 404
+    assert ask("DELETE", f"{memories}/mem_unknown", headers=retry).status_code == 404
+    assert ask("DELETE", f"{memories}/%00", headers=retry).status_code == 404
+    clock.now_s += 121
+    assert ask("DELETE", one, headers=retry).status_code == 404
