@@ -22,6 +22,13 @@ def _no_control_character(name: str) -> str:
     return name
 
 
+def _no_nul(text: str) -> str:
+    # Not every database can keep it in a text.
+    if "\0" in text:
+        raise ValueError("a NUL is not allowed")
+    return text
+
+
 def check_metadata(metadata: dict[str, str]) -> None:
     """Check a store's metadata as it would be stored.
 
@@ -38,7 +45,7 @@ def check_metadata(metadata: dict[str, str]) -> None:
 
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=255), AfterValidator(_no_control_character)]
-Description = Annotated[str, StringConstraints(max_length=1_024)]
+Description = Annotated[str, StringConstraints(max_length=1_024), AfterValidator(_no_nul)]
 Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 
 

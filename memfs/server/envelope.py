@@ -6,6 +6,7 @@ of the id. A bug is logged here, once, by its request id, and answered with 500.
 
 import json
 import logging
+import re
 from collections.abc import Mapping
 from urllib.parse import unquote
 
@@ -18,6 +19,8 @@ from memfs.server.store.stamps import Stamps, identifier
 
 _logger = logging.getLogger(__name__)
 _STATE = "memfs_request_id"
+_ABSOLUTE = re.compile(rb"\Ahttps?://[^/?]*/?", re.IGNORECASE)
+"""The begin of a target as it is sent to proxies, which every server must understand as well."""
 
 
 class Envelope:
@@ -90,5 +93,7 @@ async def _refuse_ambiguous(scope: Scope, receive: Receive, send: Send) -> None:
 
 def _as_sent(scope: Scope) -> str:
     raw: bytes = scope.get("raw_path") or scope["path"].encode()
+    if not raw.startswith(b"/"):
+        raw = _ABSOLUTE.sub(b"/", raw, count=1)
     names = raw.partition(b"?")[0].decode("latin-1").split("/")
     return "/".join(unquote(name).replace("/", "%2F").replace("\n", "%0A") for name in names)

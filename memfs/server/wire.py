@@ -3,6 +3,7 @@
 Used by the endpoints. Reading a body runs on the event loop; the rest are functions of values.
 """
 
+import json
 from collections.abc import Mapping
 from typing import TypeVar
 
@@ -23,15 +24,15 @@ async def read_body(request: Request, cap: int) -> bytes:
     Raises:
         RequestTooLarge: It passes ``cap`` bytes.
     """
+    if int(request.headers.get("content-length", "0")) > cap:
+        raise _too_large(cap)
     parts: list[bytes] = []
     length = 0
     async for part in request.stream():
         length += len(part)
         if length > cap:
             # The rest is dropped as it comes, by the connection: the client is still listening when the answer comes.
-            raise RequestTooLarge(
-                f"the request body is larger than {cap} bytes", remedy="Split the content into several memories"
-            )
+            raise _too_large(cap)
         parts.append(part)
     return b"".join(parts)
 
@@ -43,9 +44,12 @@ def body(model: type[Model], content: bytes) -> Model:
         InvalidRequest: It is no JSON object of that kind; the message names the field, never its value.
     """
     try:
-        return model.model_validate_json(content)
+        found = model.model_validate_json(content)
     except ValidationError as error:
         raise InvalidRequest(_first(error, "the body")) from None
+    # The model takes the last of two fields of one name; whoever checked the first one must not be passed by.
+    json.loads(content, object_pairs_hook=_refuse_twice)
+    return found
 
 
 def query(model: type[Model], parameters: Mapping[str, str]) -> Model:
@@ -68,6 +72,17 @@ def answer(model: BaseModel) -> Response:
 def is_retry(request: Request) -> bool:
     """Tell whether the client says that an attempt before this one got no usable answer."""
     return request.headers.get(routes.RETRY_COUNT, "").strip("0").isdecimal()
+
+
+def _refuse_twice(pairs: list[tuple[str, object]]) -> None:
+    if len(dict(pairs)) < len(pairs):
+        raise InvalidRequest("the body names a field twice", remedy="Send each field once")
+
+
+def _too_large(cap: int) -> RequestTooLarge:
+    return RequestTooLarge(
+        f"the request body is larger than {cap} bytes", remedy="Split the content into several memories"
+    )
 
 
 def _first(error: ValidationError, whole: str) -> str:

@@ -27,7 +27,7 @@ def decode_text(listing: str, cursor: str) -> str:
         InvalidRequest: It is no cursor, or one of another listing.
     """
     match _decode(listing, cursor):
-        case [str(key)]:
+        case [str(key)] if "\0" not in key:
             return key
     raise _foreign()
 
@@ -39,8 +39,8 @@ def decode_moment(listing: str, cursor: str) -> tuple[int, str]:
         InvalidRequest: It is no cursor, or one of another listing.
     """
     match _decode(listing, cursor):
-        case [int(at_us), str(identifier)] if abs(at_us) < _LARGEST:
-            return at_us, identifier
+        case [int(at_us), str(identifier)] if abs(at_us) < _LARGEST and "\0" not in identifier:
+            return int(at_us), identifier  # true and false are numbers to Python, not to a database
     raise _foreign()
 
 

@@ -61,7 +61,8 @@ class Listing:
             NotFound: There is no such store.
             InvalidRequest: ``page`` is no cursor of this listing.
         """
-        prefix = wanted.path_prefix or "/"
+        # No path has a NUL, and not every engine can even be asked about one: the prefix of nothing stands for it.
+        prefix = wanted.path_prefix.replace("\0", _NOTHING_BEFORE) or "/"
         listing = f"memories {store_id} {prefix} {wanted.direct_only}"
         start = prefix if page is None else max(prefix, _first_after(cursors.decode_text(listing, page)))
         span = _Span(store_id=store_id, prefix=prefix, direct_only=wanted.direct_only, view=view)
