@@ -16,6 +16,7 @@ from memfs.core.errors import InvalidRequest, RequestTooLarge
 
 Model = TypeVar("Model", bound=BaseModel)
 _SHOWN = 60
+_PLAIN = "identity"
 
 
 async def read_body(request: Request, cap: int) -> bytes:
@@ -23,7 +24,11 @@ async def read_body(request: Request, cap: int) -> bytes:
 
     Raises:
         RequestTooLarge: It passes ``cap`` bytes.
+        InvalidRequest: It is packed.
     """
+    if request.headers.get("content-encoding", _PLAIN).lower() != _PLAIN:
+        # Unpacked, a few kilobytes may be gigabytes.
+        raise InvalidRequest("the body is packed (content-encoding)", remedy="Send it as it is")
     if int(request.headers.get("content-length", "0")) > cap:
         raise _too_large(cap)
     parts: list[bytes] = []
