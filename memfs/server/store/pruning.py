@@ -38,14 +38,19 @@ _HISTORIES = (
     .order_by(_VERSIONS.memory_id)
     .limit(_AT_ONCE)
 )
-_PLACE = tuple_(_VERSIONS.created_at, _VERSIONS.id)
+_place = tuple_(_VERSIONS.created_at, _VERSIONS.id)
+_OF_MEMORY = select(_VERSIONS.id, _VERSIONS.created_at, _VERSIONS.content_size_bytes).where(
+    _VERSIONS.store_id == bindparam("store_id"), _VERSIONS.memory_id == bindparam("memory_id")
+)
+_LAST_TO_GO = (
+    _OF_MEMORY.order_by(_VERSIONS.created_at.desc(), _VERSIONS.id.desc()).offset(bindparam("staying")).limit(1)
+)
 _OLDEST = (
-    select(_VERSIONS.id, _VERSIONS.created_at, _VERSIONS.content_size_bytes)
-    .where(_VERSIONS.store_id == bindparam("store_id"), _VERSIONS.memory_id == bindparam("memory_id"))
-    .where(_VERSIONS.created_at < bindparam("horizon"))
-    .where(tuple_(bindparam("after_at"), bindparam("after_id")) < _PLACE)
+    _OF_MEMORY.where(_VERSIONS.created_at < bindparam("horizon"))
+    .where(_place > tuple_(bindparam("after_at"), bindparam("after_id")))
+    .where(_place <= tuple_(bindparam("last_at"), bindparam("last_id")))
     .order_by(_VERSIONS.created_at, _VERSIONS.id)
-    .limit(bindparam("most"))
+    .limit(_AT_ONCE)
 )
 _LOCK = select(_STORES.id).where(_STORES.id == bindparam("which")).with_for_update()
 _REMOVE = (
@@ -88,6 +93,16 @@ class Pruned:
     def __bool__(self) -> bool:
         """Tell whether anything was removed."""
         return bool(self.versions or self.changes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Memory:
+    """One of which versions may go: those up to a place that are from before the horizon."""
+
+    id: str
+    is_live: bool
+    last_at: int
+    last_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,34 +189,41 @@ def _prune(database: Database, store: Pruned, rule: Retention, horizon: int, is_
 
 def _old_versions(database: Database, store_id: str, rule: Retention, horizon: int) -> Iterator[_Old]:
     """Yield what may go, the oldest of each memory first; no transaction is open meanwhile."""
-    for history in _histories(database, store_id, horizon):
-        most = most_to_go(history, rule, horizon)
+    for memory in _memories(database, store_id, rule, horizon):
         after: tuple[int, str] = (0, "")
-        while most > 0:
-            wanted = {"memory_id": history.memory_id, "after_at": after[0], "after_id": after[1]}
-            limits = {"store_id": store_id, "horizon": horizon, "most": min(most, _AT_ONCE)}
+        while True:
+            places = {"after_at": after[0], "after_id": after[1], "last_at": memory.last_at, "last_id": memory.last_id}
+            which = {"store_id": store_id, "memory_id": memory.id, "horizon": horizon}
             with database.read() as connection:
-                found = connection.execute(_OLDEST, wanted | limits).all()
-            yield from (_Old(id=row.id, is_live=history.is_live, bytes=row.content_size_bytes or 0) for row in found)
-            if not found:
+                found = connection.execute(_OLDEST, which | places).all()
+            yield from (_Old(id=row.id, is_live=memory.is_live, bytes=row.content_size_bytes or 0) for row in found)
+            if len(found) < _AT_ONCE:
                 break
-            most -= len(found)
             after = (found[-1].created_at, found[-1].id)
 
 
-def _histories(database: Database, store_id: str, horizon: int) -> Iterator[History]:
-    """Yield the memories, living or not, that have a version from before the horizon."""
+def _memories(database: Database, store_id: str, rule: Retention, horizon: int) -> Iterator[_Memory]:
+    """Yield the memories, living or not, of which something may go."""
     after = ""
     while True:
         with database.read() as connection:
             found = connection.execute(_HISTORIES, {"store_id": store_id, "after": after, "horizon": horizon}).all()
-        for row in found:
-            yield History(
-                memory_id=row.memory_id, is_live=row.lives > 0, versions=row.versions, newest_at=row.newest_at
-            )
+            memories = [_memory(connection, store_id, row, rule, horizon) for row in found]
+        yield from (memory for memory in memories if memory is not None)
         if len(found) < _AT_ONCE:
             return
         after = found[-1].memory_id
+
+
+def _memory(connection: Connection, store_id: str, row: rows.AnyRow, rule: Retention, horizon: int) -> _Memory | None:
+    history = History(is_live=row.lives > 0, versions=row.versions, newest_at=row.newest_at)
+    most = most_to_go(history, rule, horizon)
+    if not most:
+        return None
+    # A place, not a count, which would reach further once another pruner has removed the oldest.
+    which = {"store_id": store_id, "memory_id": row.memory_id, "staying": row.versions - most}
+    last = connection.execute(_LAST_TO_GO, which).one()
+    return _Memory(id=row.memory_id, is_live=history.is_live, last_at=last.created_at, last_id=last.id)
 
 
 def _remove(connection: Connection, store_id: str, old: Sequence[_Old]) -> list[int]:

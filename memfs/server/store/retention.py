@@ -47,7 +47,6 @@ class Retention:
 class History:
     """A memory's versions as the rule sees them."""
 
-    memory_id: str
     is_live: bool
     versions: int
     newest_at: int

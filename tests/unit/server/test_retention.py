@@ -25,7 +25,7 @@ OLD, NEW = HORIZON - 1, HORIZON
 def test_a_living_memory_keeps_its_newest_and_a_deleted_one_everything_until_its_deletion_is_old(
     *, is_live: bool, versions: int, newest_at: int, most: int
 ) -> None:
-    history = History(memory_id="mem_1", is_live=is_live, versions=versions, newest_at=newest_at)
+    history = History(is_live=is_live, versions=versions, newest_at=newest_at)
 
     assert most_to_go(history, Retention(), HORIZON) == most
 
