@@ -21,11 +21,11 @@ from memfs.core.limits import Limits
 from memfs.server.app import create_app
 from memfs.server.connection import Connection
 from memfs.server.keys import Keys, key_in
-from memfs.server.store.database import Database, open_sqlite
+from memfs.server.store.database import Database
+from memfs.server.store.opening import FILE, open_database
 from memfs.server.store.sql import SqlStore, last_moment
 from memfs.server.store.stamps import Stamps
 
-DATABASE = "memfs.db"
 KEY_FILE = "api-key"
 _GRACE_S = 10
 _BACKLOG = 512
@@ -166,7 +166,7 @@ def _open(data: Path) -> Database:
         raise _unusable(data, error.strerror or "unknown cause") from None
     if not os.access(data, os.R_OK | os.W_OK | os.X_OK):
         raise _unusable(data, "it cannot be written")
-    return open_sqlite(data / DATABASE)
+    return open_database(data / FILE)
 
 
 def _unusable(data: Path, why: str) -> ConfigError:

@@ -1,50 +1,76 @@
-"""Transactions: the one module that knows which engine is below.
+"""Transactions: what the store needs of an engine, the same on SQLite and on PostgreSQL.
 
-A read sees one state from its begin to its end; a write excludes every other write from its begin, so what it checks
-still holds when it commits, and what it committed survives a power loss. Safe in any thread.
+A read sees one state from its begin to its end; a write that holds a store's row excludes every other write of that
+store, so what it checks still holds when it commits, and what it committed survives a power loss. What is particular
+to an engine is in `memfs.server.store.sqlite` and `memfs.server.store.postgresql`. Safe in any thread.
 """
 
-import os
-import secrets
-import sqlite3
 import threading
-import time
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager, nullcontext
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, select
-from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError
 
-from memfs.core.errors import ConfigError, RemoteUnavailable
-from memfs.server.store import tables
-from memfs.server.store.stamps import identifier
+from memfs.core.errors import MemfsError
 
-_BUSY_S = 10.0
-_BEGIN = "memfs_begin"
-"""The execution option that says how a transaction begins, where not as a read."""
-_KEPT_CONNECTIONS = 8
+TOLD = "memfs_told"
+"""In a writing connection's ``info``: the ids of the stores whose feed the transaction adds to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ways:
+    """How an engine does what the store needs."""
+
+    reading: Engine
+    """Its transactions see one state and change nothing."""
+    writing: Engine
+    foreseen: Callable[[DBAPIError], MemfsError | None]
+    """Return what a failure of the database is to whoever asked; None for a bug."""
+    turn: AbstractContextManager[object] = field(default_factory=nullcontext)
+    """Held by a write from its begin to its end, where the engine has one writer."""
+    announce: Callable[[Connection, set[str]], None] = lambda _connection, _told: None
+    """Called before a write commits: tell other processes of these stores' changes, if it commits."""
+    erase: Callable[[], None] | None = None
+    """Leave nothing in the files of what was deleted before; None where the engine cannot."""
 
 
 class Database:
-    """An engine with the two kinds of transaction that the store needs."""
+    """A database with the two kinds of transaction that the store needs."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._writing = engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
-        self._without = engine.execution_options(**{_BEGIN: ""})
-        # Waiting here is fair and wakes at once; SQLite itself would have each writer sleep and try again.
-        self._turn = threading.Lock() if engine.dialect.name == "sqlite" else nullcontext()
+    def __init__(self, ways: Ways) -> None:
+        self._ways = ways
+        self._listeners: list[Callable[[set[str]], None]] = []
+        self._erasing = threading.Lock()
+        self._counting = threading.Lock()
+        self._wanted = self._erased = 0
+
+    @property
+    def engine(self) -> Engine:
+        """The engine below, for what is no transaction of the store."""
+        return self._ways.writing
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether the database is one file, of which this process may be the only user."""
+        return self.engine.dialect.name == "sqlite"
+
+    def on_commit(self, listener: Callable[[set[str]], None]) -> None:
+        """Have ``listener`` called with the ids of the stores that a committed write changed, in the writer's thread.
+
+        It must return at once and raise nothing.
+        """
+        self._listeners.append(listener)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Open a transaction that only reads.
 
         Raises:
-            RemoteUnavailable: The database is busy for longer than anyone should wait.
+            RemoteUnavailable: The database is busy for longer than anyone should wait, or cannot be reached.
         """
-        with _foreseen(), self._engine.begin() as connection:
+        with self._foreseen(), self._ways.reading.begin() as connection:
             yield connection
 
     @contextmanager
@@ -52,100 +78,51 @@ class Database:
         """Open a transaction that may write; it commits at the end, or leaves nothing behind on an error.
 
         Raises:
-            RemoteUnavailable: The database is busy for longer than anyone should wait, or its disk is full.
+            RemoteUnavailable: The database is busy for longer than anyone should wait, full, or cannot be reached.
+            ConcurrentChange: Two writes were in each other's way; nothing was changed.
         """
-        with self._turn, _foreseen(), self._writing.begin() as connection:
+        with self._foreseen(), self._ways.turn, self._ways.writing.begin() as connection:
+            told: set[str] = set()
+            connection.info[TOLD] = told
             yield connection
+            if told:
+                self._ways.announce(connection, told)
+        for listener in self._listeners if told else ():
+            listener(told)
 
     def erase(self) -> None:
-        """Leave nothing in the files of what was deleted before: not in free space, not in the log.
+        """Leave nothing in the files of what was deleted before, where the engine can.
 
-        The whole database is written anew (some 5 ms for each MB), and other writes wait. SQLite's own zeroing is not
-        enough: where it moves rows between pages, it leaves copies in the unused part of the old ones.
+        Those who wait while another erases share the next time.
 
         Raises:
             RemoteUnavailable: Readers keep the log in use for longer than anyone should wait, or the disk is full.
         """
-        with self._turn, _foreseen(), self._without.connect() as connection:
-            connection.exec_driver_sql("VACUUM")
-            is_busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar_one()
-        if is_busy:
-            raise RemoteUnavailable(
-                "the database is busy: erased bytes are still in its log",
-                retry_after_s=1.0,
-                remedy="Repeat the request",
-            )
-
-    def prepare(self) -> None:
-        """Make the tables of a new database, and the workspace that every database has."""
-        with self.write() as connection:
-            tables.METADATA.create_all(connection)
-            if connection.scalar(select(tables.server.c.epoch)) is None:
-                at_us = time.time_ns() // 1_000
-                connection.execute(insert(tables.server).values(epoch=secrets.token_hex(8)))
-                connection.execute(
-                    insert(tables.workspaces).values(id=identifier("wrkspc", at_us), name="default", created_at=at_us)
-                )
+        if self._ways.erase is None:
+            return
+        with self._counting:
+            self._wanted += 1
+            mine = self._wanted
+        with self._erasing:
+            if self._erased >= mine:
+                return
+            with self._counting:
+                covered = self._wanted
+            with self._foreseen(), self._ways.turn:
+                self._ways.erase()
+            self._erased = covered
 
     def close(self) -> None:
         """Close every connection that is not in use."""
-        self._engine.dispose()
+        self._ways.reading.dispose()
+        self._ways.writing.dispose()
 
-
-def open_sqlite(path: Path) -> Database:
-    """Open the SQLite database at ``path``, made with mode 0600 if it is missing.
-
-    Raises:
-        ConfigError: It cannot be opened or is no database.
-    """
-    try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        with closing(sqlite3.connect(path, timeout=_BUSY_S)) as first:
-            first.execute("PRAGMA journal_mode = WAL")
-        engine = create_engine(
-            URL.create("sqlite", database=str(path)),
-            connect_args={"timeout": _BUSY_S, "check_same_thread": False},
-            pool_size=_KEPT_CONNECTIONS,
-            max_overflow=-1,
-            # Parameters are contents of memories: no error may carry them into a log.
-            hide_parameters=True,
-        )
-        event.listen(engine, "connect", _set_up)
-        event.listen(engine, "begin", _begin)
-        with ExitStack() as undo:
-            database = undo.enter_context(closing(Database(engine)))
-            database.prepare()
-            undo.pop_all()
-    except (OSError, sqlite3.Error, DatabaseError) as error:
-        cause = error.orig if isinstance(error, DatabaseError) else error
-        raise ConfigError(
-            f"the database {path} cannot be opened ({cause})",
-            remedy="Check the directory, or choose another with --data",
-        ) from None
-    return database
-
-
-def _set_up(connection: Any, _record: object) -> None:  # noqa: ANN401  (SQLAlchemy hands on whatever the driver has)
-    # The driver's own idea of when a transaction begins is switched off: `_begin` says it.
-    connection.isolation_level = None
-    connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("PRAGMA synchronous = FULL")  # an answered write is on the disk
-    connection.execute("PRAGMA secure_delete = ON")  # what is deleted is zeroed at once; `erase` does the rest
-
-
-def _begin(connection: Connection) -> None:
-    how = connection.get_execution_options().get(_BEGIN, "BEGIN")
-    if how:
-        connection.exec_driver_sql(how)
-
-
-@contextmanager
-def _foreseen() -> Iterator[None]:
-    try:
-        yield
-    except OperationalError as error:
-        if "locked" in str(error.orig):
-            raise RemoteUnavailable("the database is busy", retry_after_s=1.0, remedy="Try again in a moment") from None
-        if "disk is full" in str(error.orig):
-            raise RemoteUnavailable("the server's disk is full", remedy="Free space on the server") from None
-        raise
+    @contextmanager
+    def _foreseen(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            foreseen = self._ways.foreseen(error)
+            if foreseen is None:
+                raise
+            raise foreseen from None

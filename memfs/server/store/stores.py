@@ -120,15 +120,17 @@ class Stores:
             return _change(connection, caller, store_id, updated_at=turn.at_us, archived_at=turn.at_us)
 
     def delete(self, caller: Caller, store_id: str) -> None:
-        """Remove a store, its memories and their whole history, for good.
+        """Remove a store, its memories and their whole history, for good, also from the database's files.
 
         Raises:
             NotFound: There is no such store.
+            RemoteUnavailable: It is removed and its bytes are not erased yet: the next erasure does it.
         """
         with self._database.write() as connection:
             rows.existing_store(connection, caller, store_id, lock=True)
             caller.check_manages()
             connection.execute(delete(tables.stores).where(tables.stores.c.id == store_id))
+        self._database.erase()
 
     def list(self, caller: Caller, wanted: StoreFilter, *, limit: int, page: str | None) -> Page[Store]:
         """Return up to ``limit`` stores, newest first."""

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from memfs.server.store.database import Database, open_sqlite
+from memfs.server.store.database import Database
+from memfs.server.store.opening import open_database
 from memfs.server.store.stamps import Stamps
 
 
@@ -36,6 +37,6 @@ def database_path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def database(database_path: Path) -> Iterator[Database]:
-    opened = open_sqlite(database_path)
+    opened = open_database(database_path)
     yield opened
     opened.close()

@@ -14,18 +14,31 @@ from sqlalchemy.exc import IntegrityError
 
 from memfs.api.models import View
 from memfs.api.requests import CreateStore
-from memfs.core.errors import ConfigError, RemoteUnavailable
+from memfs.core.errors import RemoteUnavailable
 from memfs.core.limits import Limits
 from memfs.core.paths import parse
-from memfs.server.store import database as module
+from memfs.server.store import sqlite as module
 from memfs.server.store import tables
-from memfs.server.store.database import Database, open_sqlite
+from memfs.server.store.callers import Caller
+from memfs.server.store.database import Database
+from memfs.server.store.opening import open_database
 from memfs.server.store.sql import SqlStore, last_moment
 from memfs.server.store.stamps import Stamps, microseconds
 from memfs.server.store.stores import StoreFilter, Stores
 from memfs.server.store.versions import Content
 
-KEY = {"id": "apikey_1", "token_sha256": "x", "created_at": 1}
+CALLER = Caller(actor="apikey_1", workspace_id="wrkspc_1")
+WORKSPACE = {"id": "wrkspc_1", "name": "of the tests", "created_at": 1}
+KEY = {
+    "id": "apikey_1", "workspace_id": "wrkspc_1", "name": "k", "access": "read_write", "token_sha256": "x",
+    "created_at": 1,
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def workspace(database: Database) -> None:
+    with database.write() as connection:
+        connection.execute(insert(tables.workspaces), WORKSPACE)
 
 
 def count(database: Database) -> int:
@@ -80,7 +93,7 @@ def test_a_database_that_others_hold_too_long_is_overloaded(
     database_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_BUSY_S", 0.01)
-    with closing(open_sqlite(database_path)) as database, closing(sqlite3.connect(database_path)) as other:
+    with closing(open_database(database_path)) as database, closing(sqlite3.connect(database_path)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(RemoteUnavailable) as refused, database.write() as connection:
             connection.execute(select(literal(1)))
@@ -114,14 +127,6 @@ def test_an_error_of_the_database_never_shows_a_parameter(database: Database) ->
     assert "secret" not in str(refused.value)
 
 
-def test_a_database_of_another_layout_is_not_opened(database_path: Path, database: Database) -> None:
-    with database.write() as connection:
-        connection.execute(update(tables.schema).values(version=tables.SCHEMA + 1))
-
-    with pytest.raises(ConfigError, match=f"layout {tables.SCHEMA + 1}"):
-        open_sqlite(database_path)
-
-
 def test_what_is_committed_is_on_the_disk(database: Database) -> None:
     with database.read() as connection:
         settings = [
@@ -139,7 +144,9 @@ def test_erasing_leaves_nothing_of_what_is_deleted(database: Database, database_
     with database.write() as connection:
         for key_id in ids:
             token = f"{key_id} MARKER" * random.randrange(1, 60)
-            connection.execute(insert(keys), {"id": key_id, "token_sha256": token, "created_at": random.randrange(7)})
+            connection.execute(
+                insert(keys), KEY | {"id": key_id, "token_sha256": token, "created_at": random.randrange(7)}
+            )
         connection.execute(delete(keys).where(keys.c.created_at.in_([3, 5])))
         random.shuffle(ids)
         for key_id in ids:
@@ -156,17 +163,22 @@ def test_erasing_leaves_nothing_of_what_is_deleted(database: Database, database_
 def test_the_last_moment_is_that_of_any_store_or_version(database: Database, stamps: Stamps, clock: Any) -> None:
     assert last_moment(database) == 0
     store = SqlStore.on(database, stamps, Limits())
-    made = store.stores.create(CreateStore(name="n"), by="apikey_1")
+    made = store.stores.create(CALLER, CreateStore(name="n"))
     assert last_moment(database) == microseconds(made.created_at)
     clock.now_s += 1
-    memory = store.memories.create(made.id, parse("/a"), Content.of(b""), view=View.BASIC, by="apikey_1")
+    memory = store.memories.create(CALLER, made.id, parse("/a"), Content.of(b""), view=View.BASIC)
 
     assert last_moment(database) == microseconds(memory.created_at)
 
 
 def test_rows_of_one_moment_are_paged_once_each_by_descending_id(database: Database) -> None:
     """Two processes may write at the same microsecond."""
-    row = {"name": "n", "description": "", "metadata": "{}", "created_by": "apikey_1", "memories": 0}
+    row = {"name": "n", "description": "", "metadata": "{}", "created_by": "apikey_1", "memories": 0} | {
+        "workspace_id": "wrkspc_1",
+        "last_seq": 0,
+        "last_at": 7,
+        "feed_from": 0,
+    }
     with database.write() as connection:
         for name in "bdac":
             connection.execute(
@@ -175,7 +187,7 @@ def test_rows_of_one_moment_are_paged_once_each_by_descending_id(database: Datab
     stores = Stores(database, Stamps(lambda: 8))
     found, page = [], None
     while True:
-        shown = stores.list(StoreFilter(), limit=1, page=page)
+        shown = stores.list(CALLER, StoreFilter(), limit=1, page=page)
         found += [one.id[-1] for one in shown.data]
         if (page := shown.next_page) is None:
             break
@@ -187,7 +199,10 @@ def test_rows_of_one_moment_are_paged_once_each_by_descending_id(database: Datab
     ("query", "index"),
     [
         ("SELECT * FROM memories WHERE store_id='s' AND path>='/' AND path<'0' ORDER BY path", "memories_by_path"),
-        ("SELECT * FROM stores WHERE (created_at, id) < (1, 'x') ORDER BY created_at DESC, id DESC", "stores_newest"),
+        (
+            "SELECT * FROM stores WHERE workspace_id='w' AND created_at<2 ORDER BY created_at DESC, id DESC",
+            "stores_newest",
+        ),
         (
             "SELECT * FROM versions WHERE store_id='s' AND created_at<2 ORDER BY created_at DESC, id DESC",
             "versions_newest",

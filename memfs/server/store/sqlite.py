@@ -1,0 +1,103 @@
+"""SQLite as the store needs it: write-ahead log, one writer at a time, nothing left of what is erased.
+
+Used by `memfs.server.store.opening`. Safe in any thread; several processes may share one file.
+"""
+
+import os
+import sqlite3
+import threading
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError, OperationalError
+
+from memfs.core.errors import MemfsError, RemoteUnavailable
+from memfs.server.store.database import Database, Ways
+
+_BUSY_S = 10.0
+_BEGIN = "memfs_begin"
+"""The execution option that says how a transaction begins, where not as a read."""
+_KEPT_CONNECTIONS = 8
+
+
+def sqlite_database(path: Path) -> Database:
+    """Return the database in the file ``path``, which is made with mode 0600 if it is missing.
+
+    Raises:
+        OSError, sqlite3.Error, DBAPIError: It cannot be opened or is no database.
+    """
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    with closing(sqlite3.connect(path, timeout=_BUSY_S)) as first:
+        first.execute("PRAGMA journal_mode = WAL")
+    engine = sqlite_engine(path)
+    return Database(
+        Ways(
+            reading=engine,
+            writing=immediate(engine),
+            foreseen=_foreseen,
+            # Waiting here is fair and wakes at once; SQLite itself would have each writer sleep and try again.
+            turn=threading.Lock(),
+            erase=lambda: _erase(engine.execution_options(**{_BEGIN: ""})),
+        )
+    )
+
+
+def sqlite_engine(path: Path, *, foreign_keys: bool = True) -> Engine:
+    """Return an engine on a file; without ``foreign_keys`` its tables can be made anew."""
+    engine = create_engine(
+        URL.create("sqlite", database=str(path)),
+        connect_args={"timeout": _BUSY_S, "check_same_thread": False},
+        pool_size=_KEPT_CONNECTIONS,
+        max_overflow=-1,
+        # Parameters are contents of memories: no error may carry them into a log.
+        hide_parameters=True,
+    )
+
+    def set_up(connection: Any, _record: object) -> None:  # noqa: ANN401  (SQLAlchemy hands on whatever the driver has)
+        # The driver's own idea of when a transaction begins is switched off: `_begin` says it.
+        connection.isolation_level = None
+        connection.execute(f"PRAGMA foreign_keys = {'ON' if foreign_keys else 'OFF'}")
+        connection.execute("PRAGMA synchronous = FULL")  # an answered write is on the disk
+        connection.execute("PRAGMA secure_delete = ON")  # what is deleted is zeroed at once; `_erase` does the rest
+
+    event.listen(engine, "connect", set_up)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def immediate(engine: Engine) -> Engine:
+    """Return the engine with transactions that exclude every other write from their begin."""
+    return engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
+
+
+def _begin(connection: Connection) -> None:
+    how = connection.get_execution_options().get(_BEGIN, "BEGIN")
+    if how:
+        connection.exec_driver_sql(how)
+
+
+def _erase(engine: Engine) -> None:
+    """Write the whole database anew (some 5 ms for each MB) and empty its log.
+
+    SQLite's own zeroing is not enough: where it moves rows between pages, it leaves copies in the unused part of the
+    old ones.
+    """
+    with engine.connect() as connection:
+        connection.exec_driver_sql("VACUUM")
+        is_busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar_one()
+    if is_busy:
+        raise RemoteUnavailable(
+            "the database is busy: erased bytes are still in its log", retry_after_s=1.0, remedy="Repeat the request"
+        )
+
+
+def _foreseen(error: DBAPIError) -> MemfsError | None:
+    if not isinstance(error, OperationalError):
+        return None
+    if "locked" in str(error.orig):
+        return RemoteUnavailable("the database is busy", retry_after_s=1.0, remedy="Try again in a moment")
+    if "disk is full" in str(error.orig):
+        return RemoteUnavailable("the server's disk is full", remedy="Free space on the server")
+    return None
