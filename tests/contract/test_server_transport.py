@@ -4,7 +4,8 @@ Each is answered or hung up on, and none is a bug to the log: an unexpected line
 """
 
 import socket
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -109,6 +110,31 @@ def test_a_request_that_is_never_whole_does_not_keep_the_server_from_ending(
         server.stop()
 
         assert rest(client) == NOTHING
+
+
+@pytest.mark.parametrize("manner", ["keep-alive", "close"])
+def test_a_client_that_never_reads_its_answer_is_hung_up_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, manner: str
+) -> None:
+    monkeypatch.setattr(connection, "READ_S", 0.2)
+    with serving(tmp_path / "data") as server, connected(server) as client:
+        memories = f"/v1/memory_stores/{client.post('/v1/memory_stores', json={'name': 'n'}).json()['id']}/memories"
+        for number in range(20):
+            client.post(memories, json={"path": f"/{number}", "content": "\0" * 100_000}).raise_for_status()
+        with closing(opened(server)) as deaf:
+            deaf.sendall(head(server, f"GET {memories}?view=full HTTP/1.1", f"connection: {manner}"))
+            held = server._server.server_state.connections
+            wait_until(lambda: len(held) == 2)
+            wait_until(lambda: len(held) == 1)
+
+        assert client.get("/healthz").status_code == 200
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    last = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < last
+        time.sleep(0.01)
 
 
 def test_a_client_that_goes_away_in_the_middle_leaves_nothing(tmp_path: Path) -> None:
