@@ -1,6 +1,6 @@
-"""May this request come in? Its credential, then its beta header.
+"""May this request come in? Its credential, then the workspace that it names, then its beta header.
 
-A dependency of every endpoint of the API. Runs on the event loop; only a key that was not seen for some seconds costs
+A dependency of every endpoint of the API. Runs on the event loop; only a token that was not seen for some seconds costs
 a look into the database, in a thread.
 """
 
@@ -8,8 +8,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from memfs.api import routes
-from memfs.core.errors import AuthenticationFailed, InvalidRequest
-from memfs.server.keys import Keys
+from memfs.core.errors import AuthenticationFailed, InvalidRequest, PermissionRefused
+from memfs.server import envelope
+from memfs.server.credentials import Credentials
 from memfs.server.store.callers import Caller
 
 
@@ -17,12 +18,12 @@ class Access:
     """Tells who asks, or refuses.
 
     Args:
-        keys: The keys that open the server.
+        credentials: The tokens that open the server.
         strict_beta: Refuse a request without a beta header, as the hosted API does.
     """
 
-    def __init__(self, keys: Keys, *, strict_beta: bool) -> None:
-        self._keys = keys
+    def __init__(self, credentials: Credentials, *, strict_beta: bool) -> None:
+        self._credentials = credentials
         self._strict_beta = strict_beta
 
     async def __call__(self, request: Request) -> Caller:
@@ -30,17 +31,20 @@ class Access:
 
         Raises:
             AuthenticationFailed: The request has no credential, or one that the server does not know.
+            PermissionRefused: It names a workspace that is not the one of its credential.
             InvalidRequest: Its beta header is not one of the two.
         """
         token = _token(request)
         if not token:
             raise AuthenticationFailed("the request has no API key", remedy="Send Authorization: Bearer KEY")
-        caller = self._keys.remembered(token) or await run_in_threadpool(self._keys.find, token)
+        caller = self._credentials.remembered(token) or await run_in_threadpool(self._credentials.find, token)
         if caller is None:
             raise AuthenticationFailed(
-                "the API key is not known to this server",
-                remedy="Its first key is in the api-key of its data directory",
+                "the API key or session token is not known to this server",
+                remedy="Its first key is in the api-key of its data directory; a session's token ends with the session",
             )
+        envelope.name_workspace(request.scope, caller.workspace_id)
+        _check_workspace(request, caller)
         self._check_beta(request)
         return caller
 
@@ -52,10 +56,22 @@ class Access:
                 f"the header {routes.BETA} names {routes.BETA_MEMORY} and {routes.BETA_MANAGED_AGENTS}",
                 remedy="Send one of them",
             )
-        if self._strict_beta and not betas:
+        of_sessions = request.scope["path"].startswith(routes.SESSIONS)
+        wanted = routes.BETA_MANAGED_AGENTS if of_sessions else routes.BETA_MEMORY
+        if self._strict_beta and (not betas or (of_sessions and wanted not in betas)):
             raise InvalidRequest(
-                f"the header {routes.BETA} is missing", remedy=f"Send {routes.BETA}: {routes.BETA_MEMORY}"
+                f"the header {routes.BETA} is missing or not the one of this endpoint",
+                remedy=f"Send {routes.BETA}: {wanted}",
             )
+
+
+def _check_workspace(request: Request, caller: Caller) -> None:
+    named = request.headers.get(routes.WORKSPACE)
+    if named is not None and named != caller.workspace_id:
+        raise PermissionRefused(
+            f"the header {routes.WORKSPACE} does not name the workspace of the credential",
+            remedy=f"Send {routes.WORKSPACE}: {caller.workspace_id}, or leave it out",
+        )
 
 
 def _token(request: Request) -> str:

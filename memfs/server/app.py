@@ -17,8 +17,8 @@ from memfs.core.limits import Limits
 from memfs.server import envelope
 from memfs.server.access import Access
 from memfs.server.context import Parts
+from memfs.server.credentials import Credentials
 from memfs.server.endpoints import memories, stores, versions
-from memfs.server.keys import Keys
 from memfs.server.store.sql import SqlStore
 from memfs.server.store.stamps import Stamps
 
@@ -36,7 +36,7 @@ _AROUND = 65_536
 
 def create_app(
     store: SqlStore,
-    keys: Keys,
+    credentials: Credentials,
     limits: Limits,
     stamps: Stamps,
     *,
@@ -47,7 +47,7 @@ def create_app(
 
     Args:
         store: What it serves.
-        keys: Who may use it.
+        credentials: Who may use it.
         limits: What a memory and a store may hold.
         stamps: For the ids of requests.
         strict_beta: Refuse requests without a beta header, as the hosted API does.
@@ -63,7 +63,7 @@ def create_app(
     )
     app.state.parts = Parts(
         store=store,
-        access=Access(keys, strict_beta=strict_beta),
+        access=Access(credentials, strict_beta=strict_beta),
         limits=limits,
         body_cap=limits.memory_bytes * _ESCAPED + _AROUND,
         settle_retries=settle_retries,

@@ -19,6 +19,7 @@ from memfs.server.store.stamps import Stamps, identifier
 
 _logger = logging.getLogger(__name__)
 _STATE = "memfs_request_id"
+_WORKSPACE = "memfs_workspace_id"
 _ABSOLUTE = re.compile(rb"\Ahttps?://[^/?]*/?", re.IGNORECASE)
 """The begin of a target as it is sent to proxies, which every server must understand as well."""
 
@@ -48,7 +49,7 @@ class Envelope:
         async def send_with_id(message: Message) -> None:
             nonlocal is_answered
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], (routes.REQUEST_ID.encode(), request_id.encode())]
+                message["headers"] = [*message["headers"], *_named(scope)]
             await send(message)
             is_answered = message["type"] == "http.response.body" and not message.get("more_body", False)
 
@@ -60,6 +61,11 @@ class Envelope:
             _logger.exception("request %s failed", request_id)
             if not is_answered:
                 raise
+
+
+def name_workspace(scope: Scope, workspace_id: str) -> None:
+    """Let the answer to this request name the workspace of its credential."""
+    scope[_WORKSPACE] = workspace_id
 
 
 def failure(scope: Scope) -> Response:
@@ -78,6 +84,13 @@ def answer(
         headers=errors.headers(error) | dict(headers or {}),
         media_type="application/json",
     )
+
+
+def _named(scope: Scope) -> list[tuple[bytes, bytes]]:
+    named = [(routes.REQUEST_ID, scope[_STATE])]
+    if _WORKSPACE in scope:
+        named.append((routes.WORKSPACE, scope[_WORKSPACE]))
+    return [(name.encode(), value.encode()) for name, value in named]
 
 
 def _is_ambiguous(scope: Scope) -> bool:

@@ -1,127 +1,174 @@
-"""API keys: who may use the server. The database keeps digests only; the first key is in a file of mode 0600.
+"""API keys: made, listed, revoked. The database keeps their digests; a key itself is told once, when it is made.
 
-Used by the authentication of requests and by the start of the server. Safe in any thread. A key is 256 random bits,
-so a plain SHA-256 is as good as any slow digest.
+Used by the start of the server and by ``memfs keys``, beside running servers. Safe in any thread and in any number of
+processes. Who opens the server with a key is told by `memfs.server.credentials`.
 """
 
-import hashlib
-import os
-import secrets
-import tempfile
-from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
+from dataclasses import dataclass, field
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
 from memfs.core.attachment import Access
-from memfs.core.errors import ConfigError
-from memfs.server.store import tables
-from memfs.server.store.callers import Caller
+from memfs.core.errors import ConcurrentChange, ConfigError, InvalidRequest, NotFound
+from memfs.server.credentials import digest, new_key
+from memfs.server.store import rows, tables
 from memfs.server.store.database import Database
 from memfs.server.store.stamps import Stamps, identifier
 
-FRESH_S = 5.0
-"""How long an answer about a key is used again: requests do not each ask the database who is there."""
 FIRST_KEY = "first key"
 """The name of the key that a server makes for itself."""
-_SHORTEST = 16
+NAME_CHARACTERS = 255
+"""Of a key's or a workspace's name, at most."""
 _KEYS = tables.api_keys.c
+_WORKSPACES = tables.workspaces.c
+_LISTED = select(tables.api_keys, _WORKSPACES.name.label("workspace")).join(
+    tables.workspaces, _WORKSPACES.id == _KEYS.workspace_id
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiKey:
+    """A key as it is listed: all but the key itself. Moments are microseconds since 1970."""
+
+    id: str
+    name: str
+    workspace_id: str
+    workspace: str
+    """The workspace's name."""
+    access: Access
+    created_at: int
+    revoked_at: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewKey:
+    """A key that was just made, and the one chance to read it."""
+
+    key: ApiKey
+    token: str = field(repr=False)
+    is_new_workspace: bool
+    """Its workspace was made with it."""
 
 
 class Keys:
-    """The keys that a database knows.
+    """The keys of a database.
 
     Args:
-        database: Where their digests are.
-        stamps: For the ids of new ones.
-        monotonic_s: A clock that never steps back, in seconds.
+        database: Where they are.
+        stamps: For the ids and moments of new ones.
     """
 
-    def __init__(self, database: Database, stamps: Stamps, monotonic_s: Callable[[], float]) -> None:
+    def __init__(self, database: Database, stamps: Stamps) -> None:
         self._database = database
         self._stamps = stamps
-        self._monotonic_s = monotonic_s
-        self._known: dict[str, tuple[Caller, float]] = {}
-
-    def remembered(self, token: str) -> Caller | None:
-        """Return whose key this is, if it was found a moment ago, without asking the database."""
-        found = self._known.get(_digest(token))
-        return found[0] if found is not None and self._monotonic_s() - found[1] < FRESH_S else None
-
-    def find(self, token: str) -> Caller | None:
-        """Return whose key this is, or None if it is unknown or revoked."""
-        digest = _digest(token)
-        query = select(tables.api_keys).where(_KEYS.token_sha256 == digest, _KEYS.revoked_at.is_(None))
-        with self._database.read() as connection:
-            found = connection.execute(query).first()
-        if found is None:
-            return None
-        caller = Caller(actor=found.id, workspace_id=found.workspace_id, access=Access(found.access))
-        self._known[digest] = (caller, self._monotonic_s())
-        return caller
 
     def ensure(self, token: str) -> str:
-        """Make a key known if it is not, and return its id."""
-        digest = _digest(token)
+        """Make a key of the first workspace known if it is not, and return its id.
+
+        Raises:
+            ConfigError: It is revoked. A start of the server must not bring it back to life.
+        """
         with self._database.write() as connection:
-            found: str | None = connection.scalar(select(_KEYS.id).where(_KEYS.token_sha256 == digest))
-            if found is not None:
-                return found
-            at_us = self._stamps.next()
-            key_id = identifier("apikey", at_us)
-            connection.execute(
-                insert(tables.api_keys).values(
-                    id=key_id, workspace_id=_first_workspace(connection), name=FIRST_KEY, token_sha256=digest,
-                    access=Access.READ_WRITE.value, created_at=at_us,
-                )
-            )  # fmt: skip
-            return key_id
+            found = connection.execute(select(tables.api_keys).where(_KEYS.token_sha256 == digest(token))).first()
+            if found is None:
+                workspace_id = _first_workspace(connection).id
+                return self._add(connection, token, workspace_id, name=FIRST_KEY, access=Access.READ_WRITE)
+        if found.revoked_at is not None:
+            raise ConfigError(
+                f"the API key of the data directory ({found.id}) is revoked",
+                remedy="Put another key into its api-key file, or remove the file to get a new one",
+            )
+        key_id: str = found.id
+        return key_id
+
+    def create(self, name: str, *, workspace: str | None = None, access: Access = Access.READ_WRITE) -> NewKey:
+        """Make a key.
+
+        Args:
+            name: For people; need not be unique.
+            workspace: Name of the workspace it belongs to, made if there is none; None is the first one.
+            access: What it may do.
+
+        Raises:
+            InvalidRequest: A name is empty, too long or has characters that are not printed.
+            ConcurrentChange: Another process made the workspace in this moment.
+        """
+        _check_name("key", name)
+        if workspace is not None:
+            _check_name("workspace", workspace)
+        token = new_key()
+        try:
+            with self._database.write() as connection:
+                workspace_id, is_new = self._workspace(connection, workspace)
+                key_id = self._add(connection, token, workspace_id, name=name, access=access)
+                made = _key(connection.execute(_LISTED.where(_KEYS.id == key_id)).one())
+        except IntegrityError:
+            raise ConcurrentChange(f"the workspace {workspace!a} is being made", remedy="Repeat the command") from None
+        return NewKey(key=made, token=token, is_new_workspace=is_new)
+
+    def list(self) -> list[ApiKey]:
+        """Return every key, the oldest first, revoked ones too."""
+        with self._database.read() as connection:
+            found = connection.execute(_LISTED.order_by(_KEYS.created_at, _KEYS.id)).all()
+        return [_key(row) for row in found]
+
+    def revoke(self, key_id: str) -> ApiKey:
+        """Let a key open the server no more; a second time changes nothing.
+
+        Raises:
+            NotFound: There is no such key.
+        """
+        which = _LISTED.where(_KEYS.id == key_id)
+        with self._database.write() as connection:
+            found = connection.execute(which).first() if rows.can_exist(key_id) else None
+            if found is None:
+                raise NotFound(f"there is no API key {rows.shown(key_id)}", remedy="`memfs keys list` shows their ids")
+            if found.revoked_at is None:
+                change = update(tables.api_keys).where(_KEYS.id == key_id, _KEYS.revoked_at.is_(None))
+                connection.execute(change.values(revoked_at=self._stamps.next()))
+                found = connection.execute(which).one()
+            return _key(found)
+
+    def _add(self, connection: Connection, token: str, workspace_id: str, *, name: str, access: Access) -> str:
+        at_us = self._stamps.next()
+        key_id = identifier("apikey", at_us)
+        connection.execute(
+            insert(tables.api_keys).values(
+                id=key_id, workspace_id=workspace_id, name=name, token_sha256=digest(token), access=access.value,
+                created_at=at_us,
+            )
+        )  # fmt: skip
+        return key_id
+
+    def _workspace(self, connection: Connection, name: str | None) -> tuple[str, bool]:
+        """Return the id of a workspace, and whether it had to be made."""
+        if name is None:
+            return _first_workspace(connection).id, False
+        found: str | None = connection.scalar(select(_WORKSPACES.id).where(_WORKSPACES.name == name))
+        if found is not None:
+            return found, False
+        at_us = self._stamps.next()
+        made = identifier("wrkspc", at_us)
+        connection.execute(insert(tables.workspaces).values(id=made, name=name, created_at=at_us))
+        return made, True
 
 
-def _first_workspace(connection: Connection) -> str:
-    """Return the id of the workspace that every database has, the oldest one."""
-    query = select(tables.workspaces.c.id).order_by(tables.workspaces.c.created_at, tables.workspaces.c.id).limit(1)
-    found: str = connection.execute(query).scalar_one()
-    return found
+def _first_workspace(connection: Connection) -> rows.AnyRow:
+    """Return the workspace that every database has, the oldest one."""
+    return connection.execute(select(tables.workspaces).order_by(_WORKSPACES.created_at, _WORKSPACES.id).limit(1)).one()
 
 
-def key_in(path: Path) -> str:
-    """Return the key in the file at ``path``; a missing file is made, mode 0600, with a new key.
+def _key(row: rows.AnyRow) -> ApiKey:
+    return ApiKey(
+        id=row.id, name=row.name, workspace_id=row.workspace_id, workspace=row.workspace, access=Access(row.access),
+        created_at=row.created_at, revoked_at=row.revoked_at,
+    )  # fmt: skip
 
-    Raises:
-        ConfigError: The file cannot be read or made, or holds no key.
-    """
-    try:
-        if not path.exists():
-            _write_new(path, f"memfs-key-{secrets.token_urlsafe(32)}")
-        token = path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        # What is wrong with the bytes is not said: they may be a key.
-        why = getattr(error, "strerror", None) or "it is no text"
-        raise ConfigError(f"the key file {path} cannot be used ({why})", remedy="Check its owner and mode") from None
-    if len(token) < _SHORTEST or not token.isascii() or not token.isprintable() or " " in token:
-        raise ConfigError(
-            f"the file {path} holds no key of at least {_SHORTEST} characters",
-            remedy="Remove it and start again to get a new key",
+
+def _check_name(what: str, name: str) -> None:
+    if not 1 <= len(name) <= NAME_CHARACTERS or not name.isprintable():
+        raise InvalidRequest(
+            f"the name of a {what} must have 1 to {NAME_CHARACTERS} characters that can be printed",
+            remedy="Choose another name",
         )
-    return token
-
-
-def _write_new(path: Path, token: str) -> None:
-    """Put a whole file at ``path`` at once; where another process was first, leave that one's."""
-    descriptor, made = tempfile.mkstemp(prefix=".api-key-", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            os.fchmod(descriptor, 0o600)  # whatever the umask
-            file.write(token + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        with suppress(FileExistsError):
-            os.link(made, path)
-    finally:
-        Path(made).unlink()
-
-
-def _digest(token: str) -> str:
-    return hashlib.sha256(token.encode(errors="surrogateescape")).hexdigest()

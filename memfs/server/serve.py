@@ -20,7 +20,9 @@ from memfs.core.errors import AlreadyHeld, ConfigError, UsageError
 from memfs.core.limits import Limits
 from memfs.server.app import create_app
 from memfs.server.connection import Connection
-from memfs.server.keys import Keys, key_in
+from memfs.server.credentials import Credentials
+from memfs.server.first_key import key_in
+from memfs.server.keys import Keys
 from memfs.server.store.database import Database
 from memfs.server.store.opening import FILE, open_database
 from memfs.server.store.sql import SqlStore, last_moment
@@ -88,12 +90,11 @@ class StoreServer:
             self._socket = undo.enter_context(_listen(host, port))
             self._database = undo.enter_context(closing(_open(data)))
             stamps = Stamps(lambda: time.time_ns() // 1_000, last_us=last_moment(self._database))
-            keys = Keys(self._database, stamps, time.monotonic)
             self.api_key = key_in(key_file(data))
-            keys.ensure(self.api_key)
+            Keys(self._database, stamps).ensure(self.api_key)
             undo.pop_all()  # all is in place: `run` closes both
         store = SqlStore.on(self._database, stamps, limits)
-        app = create_app(store, keys, limits, stamps, strict_beta=strict_beta)
+        app = create_app(store, Credentials(self._database, time.monotonic), limits, stamps, strict_beta=strict_beta)
         shown = f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{self._socket.getsockname()[1]}"
         self._server = _Uvicorn(

@@ -11,6 +11,7 @@ import pytest
 from memfs.core.errors import RateLimited, RemoteUnavailable
 from memfs.core.limits import Limits
 from memfs.server.app import create_app
+from memfs.server.credentials import Credentials
 from memfs.server.keys import Keys
 from memfs.server.store.database import Database
 from memfs.server.store.sql import SqlStore
@@ -25,13 +26,13 @@ SECRET = "a-content-that-no-log-may-show"
 @pytest.fixture
 def ask(database: Database, stamps: Stamps, clock: Any) -> Callable[..., httpx.Response]:
     """Ask the application, without a socket."""
-    keys = Keys(database, stamps, clock)
+    keys = Keys(database, stamps)
     for token in (TOKEN, OTHER):
         keys.ensure(token)
 
     async def once(method: str, path: str, *, settle_retries: bool = True, **more: Any) -> httpx.Response:
         store = SqlStore.on(database, stamps, Limits())
-        app = create_app(store, keys, Limits(), stamps, settle_retries=settle_retries)
+        app = create_app(store, Credentials(database, clock), Limits(), stamps, settle_retries=settle_retries)
         transport = httpx.ASGITransport(app)
         headers = {"authorization": f"Bearer {TOKEN}", **more.pop("headers", {})}
         async with httpx.AsyncClient(transport=transport, base_url="http://server") as client:
