@@ -29,6 +29,7 @@ MemfsError
 ├── MountRefused                the mount cannot be made; each cause has a code of its own
 │   ├── MountPointMissing · MountPointBusy · MountPointNotEmpty · StaleMount · NotMounted · StateBelowMount
 │   └── DeviceMissing · LibfuseMissing · FusermountMissing
+├── BackupUnusable              a file is no whole backup that this release can restore
 ├── StateDamaged                what the worker knows of a store cannot be read
 ├── StateUnavailable            the disk does not let the worker work for now
 └── Unsynced                    what was asked for is not all on the remote yet
@@ -270,6 +271,12 @@ class FusermountMissing(MountRefused):
     """An ordinary user needs fusermount, which is not installed."""
 
     code, errno = "fusermount_missing", errno.ENOENT
+
+
+class BackupUnusable(MemfsError):
+    """The file is no backup of a server, is damaged, or was made by another release; the message names it."""
+
+    code, exit_code = "backup_unusable", 10
 
 
 class StateDamaged(MemfsError):
