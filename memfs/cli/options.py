@@ -35,4 +35,8 @@ Data = Annotated[
     Path | None,
     typer.Option("--data", metavar="DIR", readable=False, help="The server's data. (default: one per user)"),
 ]
+Database = Annotated[
+    str | None,
+    typer.Option("--database", metavar="URL", help="The server's PostgreSQL database. (default: SQLite in --data)"),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memfs.cli import options, remote_access, versions_change, versions_diff
+from memfs.cli import options, remote_access, versions_change, versions_diff, versions_prune
 from memfs.cli.versions_lookup import Store, Version, find_version, text_of
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def show_version(
 app.command("diff")(versions_diff.diff)
 app.command("restore")(versions_change.restore)
 app.command("redact")(versions_change.redact)
+app.command("prune")(versions_prune.prune)
 
 
 def _size(version: "MemoryVersion") -> str:

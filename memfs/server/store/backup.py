@@ -77,6 +77,17 @@ def back_up(
     return copied
 
 
+def check(file: Path) -> None:
+    """Check that a file is a backup that this release can restore, as far as its first page tells.
+
+    Raises:
+        BackupUnusable: It is none.
+        OSError: It cannot be read.
+    """
+    with Reader(file):
+        pass
+
+
 def restore(file: Path, database: Database, *, watch: Watch = lambda _done, _all: None) -> Copied:
     """Copy a backup into an empty database, which is then another database to whoever follows its change feed.
 
