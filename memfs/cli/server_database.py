@@ -3,7 +3,6 @@
 Used by the commands that work on the database itself. Who may read and write its files, or has its URL, may do all.
 """
 
-from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,8 @@ from typing import TYPE_CHECKING
 from memfs.core.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from memfs.server.store.database import Database
 
 

@@ -1,7 +1,6 @@
 """``memfs versions prune``: remove a server's versions that have had their time, on its database itself."""
 
 import time
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +9,8 @@ import typer
 from memfs.cli import options
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from memfs.server.store.pruning import Pruned
     from memfs.server.store.retention import Retention
 
