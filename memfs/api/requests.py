@@ -30,7 +30,7 @@ def _no_nul(text: str) -> str:
 
 
 def check_metadata(metadata: dict[str, str]) -> None:
-    """Check a store's metadata as it would be stored.
+    """Check a store's or a session's metadata as they would be stored.
 
     Raises:
         InvalidMetadata: Too many pairs, or a key or value is too long.
@@ -46,6 +46,8 @@ def check_metadata(metadata: dict[str, str]) -> None:
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=255), AfterValidator(_no_control_character)]
 Description = Annotated[str, StringConstraints(max_length=1_024), AfterValidator(_no_nul)]
+Title = Annotated[str, StringConstraints(max_length=255), AfterValidator(_no_control_character)]
+Instructions = Annotated[str, StringConstraints(max_length=4_096), AfterValidator(_no_nul)]
 Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 
 

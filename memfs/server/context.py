@@ -4,11 +4,11 @@ A dependency for FastAPI that runs on the event loop: first who asks, then what 
 further one costs every request a round of resolving.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
+from starlette.datastructures import QueryParams
 
 from memfs.core.limits import Limits
 from memfs.server import wire
@@ -37,7 +37,7 @@ class Call:
     store: SqlStore
     limits: Limits
     caller: Caller
-    query: Mapping[str, str]
+    query: QueryParams
     body: bytes
     is_retry: bool
     """An attempt before this one may have done what is asked, and its answer was lost."""

@@ -1,11 +1,8 @@
 """Whose token is this? API keys and sessions' tokens, found by their digest and remembered for some seconds.
 
-Used by the access check of every request. Safe in any thread. A token is 256 random bits, so a plain SHA-256 is as
-good as any slow digest; the database keeps nothing else of it.
+Used by the access check of every request. Safe in any thread.
 """
 
-import hashlib
-import secrets
 import threading
 from collections.abc import Callable
 from typing import Final
@@ -16,14 +13,12 @@ from memfs.core.attachment import Access
 from memfs.server.store import tables
 from memfs.server.store.callers import Caller
 from memfs.server.store.database import Database
+from memfs.server.store.tokens import SESSION_PREFIX, digest
 
 FRESH_S: Final = 5.0
 """How long a token that was found is believed: requests do not each ask the database who is there."""
 REMEMBERED: Final = 4_096
 """Tokens that are remembered at once. Only found ones are: a wrong one costs a look each time, and no memory."""
-KEY_PREFIX: Final = "memfs-key-"
-SESSION_PREFIX: Final = "memfs-session-"
-"""Tells a session's token from a key, so that one look into one table finds it."""
 _KEYS = tables.api_keys.c
 _SESSIONS = tables.sessions.c
 _RESOURCES = tables.session_resources.c
@@ -86,18 +81,3 @@ class Credentials:
             if len(self._known) >= REMEMBERED:
                 del self._known[next(iter(self._known))]
             self._known[token_digest] = (caller, asked_s)
-
-
-def new_key() -> str:
-    """Return a new API key."""
-    return KEY_PREFIX + secrets.token_urlsafe(32)
-
-
-def new_session_token() -> str:
-    """Return a new token for a session."""
-    return SESSION_PREFIX + secrets.token_urlsafe(32)
-
-
-def digest(token: str) -> str:
-    """Return what the database keeps of a token; whatever was sent in its place has one too."""
-    return hashlib.sha256(token.encode(errors="surrogateescape")).hexdigest()

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from memfs.core.errors import ConfigError
-from memfs.server.credentials import SESSION_PREFIX, new_key
+from memfs.server.store.tokens import SESSION_PREFIX, new_key
 
 _SHORTEST = 16
 

@@ -11,10 +11,10 @@ from sqlalchemy.exc import IntegrityError
 
 from memfs.core.attachment import Access
 from memfs.core.errors import ConcurrentChange, ConfigError, InvalidRequest, NotFound
-from memfs.server.credentials import digest, new_key
 from memfs.server.store import rows, tables
 from memfs.server.store.database import Database
 from memfs.server.store.stamps import Stamps, identifier
+from memfs.server.store.tokens import digest, new_key
 
 FIRST_KEY = "first key"
 """The name of the key that a server makes for itself."""

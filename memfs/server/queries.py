@@ -1,13 +1,14 @@
 """The query parameters of the endpoints, as the API names them. Unknown ones are ignored. Values only."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from memfs.api.models import Operation, View, as_utc
 from memfs.api.requests import Sha256
 from memfs.api.routes import LIMIT_DEFAULT, LIMIT_FULL, LIMIT_MOST
+from memfs.api.sessions import Status
 from memfs.server.store.stamps import microseconds
 
 Limit = Annotated[int, Field(ge=1, le=LIMIT_MOST)]
@@ -60,6 +61,41 @@ class ListStores(Window):
     """GET /v1/memory_stores."""
 
     include_archived: bool = False
+
+
+def _listed(text: str) -> frozenset[str]:
+    return frozenset(text.split(",") if text else ())
+
+
+class ListSessions(Window):
+    """GET /v1/sessions."""
+
+    created_at_gt: Moment | None = Field(default=None, alias="created_at[gt]")
+    created_at_lt: Moment | None = Field(default=None, alias="created_at[lt]")
+    include_archived: bool = False
+    memory_store_id: str | None = None
+    agent_id: str | None = None
+    agent_version: int | None = Field(default=None, ge=1, lt=2**31)
+    deployment_id: str | None = None
+    statuses: Annotated[frozenset[Status], BeforeValidator(_listed)] = frozenset()
+    order: Literal["asc", "desc"] = "desc"
+
+    @property
+    def created_from(self) -> int | None:
+        """The first moment, in microseconds since 1970."""
+        after = None if self.created_at_gt is None else microseconds(self.created_at_gt) + 1
+        return max((moment for moment in (super().created_from, after) if moment is not None), default=None)
+
+    @property
+    def created_to(self) -> int | None:
+        """The last moment, in microseconds since 1970."""
+        before = None if self.created_at_lt is None else microseconds(self.created_at_lt) - 1
+        return min((moment for moment in (super().created_to, before) if moment is not None), default=None)
+
+    @property
+    def is_of_none(self) -> bool:
+        """Whether what is asked for is what no session here has: all are idle, and none is of a deployment."""
+        return self.deployment_id is not None or bool(self.statuses and Status.IDLE not in self.statuses)
 
 
 class ListVersions(Window):

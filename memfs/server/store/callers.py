@@ -46,11 +46,19 @@ class Caller:
         Raises:
             PermissionRefused: The credential is a session's token, or a key that may only read.
         """
+        self.check_key()
+        self._check_access()
+
+    def check_key(self) -> None:
+        """Check that more may be seen than a session's own stores.
+
+        Raises:
+            PermissionRefused: The credential is a session's token.
+        """
         if self.stores is not None:
             raise PermissionRefused(
                 f"the token of the session {self.actor} opens memories only", remedy="Use an API key for this"
             )
-        self._check_access()
 
     def _check_access(self) -> None:
         if self.access is not Access.READ_WRITE:

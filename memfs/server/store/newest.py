@@ -1,7 +1,7 @@
-"""Listings that show the newest first: their order, their window of time, and their cursors.
+"""Listings by the moment of creation, the newest first unless asked otherwise: order, window and cursors.
 
-A row that is not touched while its listing is paged is neither left out nor repeated: a page begins strictly below
-the last key, and what is written meanwhile sorts above it. Values only.
+A row that is not touched while its listing is paged is neither left out nor repeated: a page begins strictly past the
+last key, and what is written meanwhile has a later one than all that were there. Values only.
 """
 
 from collections.abc import Sequence
@@ -14,17 +14,19 @@ from memfs.server.store.rows import AnyRow
 
 
 class Newest:
-    """A listing of ``table`` by ``created_at`` and ``id``, both descending.
+    """A listing of ``table`` by ``created_at`` and ``id``, both descending, or both ascending.
 
     Args:
         table: It has both columns and an index that ends with them.
-        listing: What its cursors belong to: the endpoint, the store, the filters.
+        listing: What its cursors belong to: the endpoint, the store, the filters, the order.
+        oldest_first: Ascending.
     """
 
-    def __init__(self, table: Table, listing: str) -> None:
+    def __init__(self, table: Table, listing: str, *, oldest_first: bool = False) -> None:
         self._created_at = table.c.created_at
         self._id = table.c.id
         self._listing = listing
+        self._oldest_first = oldest_first
 
     def conditions(
         self, page: str | None, created_from: int | None, created_to: int | None
@@ -36,7 +38,8 @@ class Newest:
         """
         found: list[ColumnElement[bool]] = []
         if page is not None:
-            found.append(tuple_(self._created_at, self._id) < cursors.decode_moment(self._listing, page))
+            key, last = tuple_(self._created_at, self._id), cursors.decode_moment(self._listing, page)
+            found.append(key > last if self._oldest_first else key < last)
         if created_from is not None:
             found.append(self._created_at >= created_from)
         if created_to is not None:
@@ -45,7 +48,9 @@ class Newest:
 
     def query(self, query: Select[Any], conditions: Sequence[ColumnElement[bool]], limit: int) -> Select[Any]:
         """Return the query of a page and of one row more, which tells whether there is a next one."""
-        return query.where(*conditions).order_by(self._created_at.desc(), self._id.desc()).limit(limit + 1)
+        key = (self._created_at, self._id)
+        order = key if self._oldest_first else tuple(column.desc() for column in key)
+        return query.where(*conditions).order_by(*order).limit(limit + 1)
 
     def next_page(self, found: Sequence[AnyRow], limit: int) -> str | None:
         """Return the cursor of the page after this one, or None after the last."""

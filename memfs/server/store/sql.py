@@ -13,6 +13,7 @@ from memfs.server.store import tables
 from memfs.server.store.database import Database
 from memfs.server.store.listing import Listing
 from memfs.server.store.memories import Memories
+from memfs.server.store.sessions import Sessions
 from memfs.server.store.stamps import Stamps
 from memfs.server.store.stores import Stores
 from memfs.server.store.versions import Versions
@@ -27,6 +28,7 @@ class SqlStore:
     memories: Memories
     listing: Listing
     versions: Versions
+    sessions: Sessions
 
     @classmethod
     def on(cls, database: Database, stamps: Stamps, limits: Limits) -> Self:
@@ -37,6 +39,7 @@ class SqlStore:
             memories=Memories(database, stamps, limits),
             listing=Listing(database),
             versions=Versions(database, stamps),
+            sessions=Sessions(database, stamps),
         )
 
     def check(self) -> None:
@@ -50,7 +53,8 @@ class SqlStore:
 
 
 def last_moment(database: Database) -> int:
-    """Return the latest moment that a store or a version bears, in microseconds since 1970; 0 before the first."""
+    """Return the latest moment that a row was made, in microseconds since 1970; 0 before the first."""
     with database.read() as connection:
-        found = [connection.scalar(select(func.max(table.c.created_at))) for table in (tables.stores, tables.versions)]
+        kinds = (tables.stores, tables.versions, tables.sessions)
+        found = [connection.scalar(select(func.max(table.c.created_at))) for table in kinds]
     return max(moment or 0 for moment in found)

@@ -3,7 +3,6 @@
 Each method is one transaction. Safe in any thread.
 """
 
-import json
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, insert, select, update
@@ -13,6 +12,7 @@ from memfs.api.requests import CreateStore, UpdateStore, check_metadata
 from memfs.server.store import rows, tables, turns
 from memfs.server.store.callers import Caller
 from memfs.server.store.database import Database
+from memfs.server.store.metadata import packed, patched, unpacked
 from memfs.server.store.newest import Newest
 from memfs.server.store.stamps import Stamps, identifier
 from memfs.server.store.turns import Kind
@@ -42,7 +42,7 @@ class Stores:
         caller.check_manages()
         check_metadata(wanted.metadata)
         fields = {
-            "name": wanted.name, "description": wanted.description, "metadata": _packed(wanted.metadata),
+            "name": wanted.name, "description": wanted.description, "metadata": packed(wanted.metadata),
             "created_by": caller.actor, "workspace_id": caller.workspace_id,
         }  # fmt: skip
         with self._database.write() as connection:
@@ -91,12 +91,12 @@ class Stores:
             before = rows.existing_store(connection, caller, store_id, lock=True)
             caller.check_manages()
             rows.refuse_archived(before)
-            metadata = _patched(json.loads(before.metadata), wanted.metadata or {})
+            metadata = patched(unpacked(before.metadata), wanted.metadata or {})
             check_metadata(metadata)
             fields = {
                 "name": before.name if wanted.name is None else wanted.name,
                 "description": before.description if wanted.description is None else wanted.description,
-                "metadata": _packed(metadata),
+                "metadata": packed(metadata),
             }
             if fields == {name: getattr(before, name) for name in fields}:
                 return rows.store(before)
@@ -160,12 +160,3 @@ class Stores:
 def _change(connection: Connection, caller: Caller, store_id: str, **fields: object) -> Store:
     connection.execute(update(tables.stores).where(tables.stores.c.id == store_id).values(**fields))
     return rows.store(rows.existing_store(connection, caller, store_id))
-
-
-def _packed(metadata: dict[str, str]) -> str:
-    return json.dumps(metadata, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-def _patched(metadata: dict[str, str], patch: dict[str, str | None]) -> dict[str, str]:
-    merged = metadata | patch
-    return {key: value for key, value in merged.items() if value is not None}
