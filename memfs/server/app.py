@@ -18,7 +18,7 @@ from memfs.server import envelope
 from memfs.server.access import Access
 from memfs.server.context import Parts
 from memfs.server.credentials import Credentials
-from memfs.server.endpoints import memories, stores, versions
+from memfs.server.endpoints import memories, sessions, stores, versions
 from memfs.server.store.sql import SqlStore
 from memfs.server.store.stamps import Stamps
 
@@ -68,7 +68,7 @@ def create_app(
         body_cap=limits.memory_bytes * _ESCAPED + _AROUND,
         settle_retries=settle_retries,
     )
-    for part in (stores, memories, versions):
+    for part in (stores, memories, versions, sessions):
         app.include_router(part.router)
     app.add_api_route(routes.HEALTH, _health, methods=["GET"])
     # The lowest level: it runs on the event loop, and JSON of paths and texts shrinks well even so.
