@@ -1,7 +1,8 @@
 """Pruning: exactly what the rule lets go, in short turns, together with writers, another pruner and a kill."""
 
 import threading
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from memfs.server.store import pruning, tables
 from memfs.server.store.callers import Caller
 from memfs.server.store.database import Database
 from memfs.server.store.memories import MemoryChange
+from memfs.server.store.opening import open_database
 from memfs.server.store.pruning import Pruned, planned, prune
 from memfs.server.store.retention import Retention
 from memfs.server.store.sql import SqlStore
@@ -79,6 +81,14 @@ class History:
             store = connection.execute(select(tables.stores).where(tables.stores.c.id == self.id)).one()
             seqs = select(tables.changes.c.seq).where(tables.changes.c.store_id == self.id).order_by("seq")
             return store.feed_from, store.last_seq, list(connection.scalars(seqs))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, database_path: Path) -> Iterator[Database]:
+    """One of each engine: every test here holds on both."""
+    where = database_path if request.param == "sqlite" else request.getfixturevalue("postgres").new_database()
+    with closing(open_database(where)) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -246,11 +256,13 @@ def test_a_stopped_prune_leaves_the_rest_for_the_next(history: History, monkeypa
     assert [pruned.versions for pruned in history.prune()] == [3]
 
 
-def test_pruned_bytes_are_in_no_file(history: History, database_path: Path) -> None:
-    history.write("/a", [f"MARKER-{number} " * 1_000 for number in range(12)])
-    history.days(31)
-    history.prune()
-    left = b"".join(path.read_bytes() for path in sorted(database_path.parent.iterdir()))
+def test_pruned_bytes_are_in_no_file(database_path: Path, clock: Any) -> None:
+    with closing(open_database(database_path)) as database:
+        history = History(database, clock)
+        history.write("/a", [f"MARKER-{number} " * 1_000 for number in range(12)])
+        history.days(31)
+        history.prune()
+        left = b"".join(path.read_bytes() for path in sorted(database_path.parent.iterdir()))
 
     assert (b"MARKER-1 " in left, b"MARKER-2 " in left) == (False, True)
 
