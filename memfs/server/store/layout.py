@@ -53,9 +53,6 @@ def migrate(database: Database) -> str | None:
         return None
     if found != _FIRST:
         raise _other(found)
-    if database.is_sqlite:
-        file = Path(str(database.engine.url.database))
-        _copy(file, file.with_name(f"{file.name}.before-{PRESENT}"))
     reached = _step(database, from_revision=found)
     if reached != PRESENT:
         raise _other(reached)
@@ -68,10 +65,10 @@ def revision_of(connection: Connection) -> str | None:
     if "alembic_version" in names:
         found: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
         return found
-    if "schema" not in names:
-        return None
-    layout = connection.scalar(text("SELECT version FROM schema"))
-    return _FIRST if layout == 2 else f"layout {layout}"  # noqa: PLR2004  (what the first release wrote there)
+    if "schema" in names:
+        layout = connection.scalar(text("SELECT version FROM schema"))
+        return _FIRST if layout == 2 else f"layout {layout}"  # noqa: PLR2004  (what the first release wrote there)
+    return "of another program" if names else None
 
 
 def _step(database: Database, from_revision: str | None) -> str | None:
@@ -82,6 +79,10 @@ def _step(database: Database, from_revision: str | None) -> str | None:
         found = revision_of(connection)
         if found != from_revision:
             return found
+        if database.is_sqlite and found is not None:
+            # Nobody else migrates now, so it is the old layout that is copied; this transaction has written nothing.
+            file = Path(str(database.engine.url.database))
+            _copy(file, file.with_name(f"{file.name}.before-{PRESENT}"))
         upgrade(connection, from_revision)
         return revision_of(connection)
 
