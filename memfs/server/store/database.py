@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from memfs.core.errors import MemfsError
+from memfs.core.errors import MemfsError, RemoteUnavailable
 
 TOLD = "memfs_told"
 """In a writing connection's ``info``: the ids of the stores whose feed the transaction adds to."""
@@ -126,3 +127,5 @@ class Database:
             if foreseen is None:
                 raise
             raise foreseen from None
+        except PoolTimeout:
+            raise RemoteUnavailable("the database is busy", retry_after_s=1.0, remedy="Try again in a moment") from None

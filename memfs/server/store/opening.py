@@ -10,10 +10,9 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import NoReturn
 
-from sqlalchemy import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import DBAPIError
 
-from memfs.core.errors import ConfigError, MemfsError, RemoteUnavailable
+from memfs.core.errors import ConfigError, MemfsError
 from memfs.server.store import layout
 from memfs.server.store.database import Database
 from memfs.server.store.postgresql import postgresql_database
@@ -58,31 +57,13 @@ def migrate(where: Path | str) -> str | None:
             _refuse(where, error)
 
 
-def shown(where: Path | str) -> str:
-    """Return what a message calls a database: a path, or a URL without its password."""
-    return str(where) if isinstance(where, Path) else make_url(where).render_as_string(hide_password=True)
-
-
 def _connected(where: Path | str) -> Database:
     if isinstance(where, str):
-        return postgresql_database(_url(where))
+        return postgresql_database(where)
     try:
         return sqlite_database(where)
     except (OSError, sqlite3.Error) as error:
         _refuse(where, error)
-
-
-def _url(text: str) -> URL:
-    try:
-        url = make_url(text)
-    except (ArgumentError, ValueError):
-        url = None
-    if url is None or url.drivername not in {"postgresql", "postgres", "postgresql+psycopg"} or not url.database:
-        # The text is not shown: it may hold a password.
-        raise ConfigError(
-            "the database URL is none of PostgreSQL's", remedy="Write it like postgresql://USER@HOST:PORT/DATABASE"
-        )
-    return url
 
 
 def _refuse(where: Path | str, error: Exception) -> NoReturn:
@@ -95,7 +76,7 @@ def _refuse(where: Path | str, error: Exception) -> NoReturn:
             f"the database {where} cannot be opened ({why})",
             remedy="Check the directory, or choose another with --data",
         ) from None
-    raise RemoteUnavailable(
-        f"the database {shown(where)} cannot be used ({type(cause).__name__})",
-        remedy="Check that PostgreSQL runs, the database exists and the role may use it",
+    raise ConfigError(
+        f"the PostgreSQL database cannot be used ({type(cause).__name__})",
+        remedy="Check that the role may make tables there",
     ) from None

@@ -3,42 +3,47 @@
 Used by `memfs.server.store.opening`. Safe in any thread; any number of processes and hosts may share one database.
 """
 
-import psycopg
-from sqlalchemy import URL, Connection, create_engine, text
-from sqlalchemy.exc import DBAPIError
+from contextlib import ExitStack
 
-from memfs.core.errors import ConcurrentChange, MemfsError, RemoteUnavailable
+import psycopg
+from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
+from sqlalchemy.exc import ArgumentError, DBAPIError
+
+from memfs.core.errors import ConcurrentChange, ConfigError, MemfsError, RemoteUnavailable
 from memfs.server.store.database import Database, Ways
 
 CHANNEL = "memfs_changes"
 """Where processes tell each other which store has changed."""
 _BUSY_MS = 10_000
-_CONNECT_S = 5
 _KEPT_CONNECTIONS = 8
 _MOST_CONNECTIONS = 40
 """As many as there are threads of the server that may ask at a time."""
+_WAIT_FOR_CONNECTION_S = 10
+_NETWORK = {"connect_timeout": 5, "keepalives_idle": 30, "tcp_user_timeout": 30_000}
+"""Nobody waits for ever for a host that is gone. Seconds, and milliseconds."""
+_SCHEMES = frozenset({"postgresql", "postgres", "postgresql+psycopg"})
 _NOTIFY = text("SELECT pg_notify(:channel, :store_id)")
 _IN_THE_WAY = frozenset({"40001", "40P01"})
 """Serialization failure, deadlock."""
 _BUSY = frozenset({"55P03", "57014", "53300"})
 """Waited too long for a lock; cancelled; too many connections."""
 _FULL = frozenset({"53100", "53200"})
-_GONE = ("08", "57P")
-"""Classes: no connection, or the server is starting or ending."""
+_GONE = ("08", "57P", "25006")
+"""Beginnings: no connection; the server is starting or ending; it only follows another one."""
 
 
-def postgresql_database(url: URL) -> Database:
-    """Return the database at ``url``; nothing is connected yet."""
-    engine = create_engine(
-        url.set(drivername="postgresql+psycopg"),
-        connect_args={"connect_timeout": _CONNECT_S, "options": f"-c lock_timeout={_BUSY_MS}"},
-        pool_size=_KEPT_CONNECTIONS,
-        max_overflow=_MOST_CONNECTIONS - _KEPT_CONNECTIONS,
-        # A database that was started again is met by a failed look, not by a failed request.
-        pool_pre_ping=True,
-        # Parameters are contents of memories: no error may carry them into a log.
-        hide_parameters=True,
-    )
+def postgresql_database(url: str) -> Database:
+    """Return the database at ``url``, once it was reached.
+
+    Raises:
+        ConfigError: The URL is none, or the database keeps texts in another encoding than UTF-8.
+        RemoteUnavailable: It cannot be reached, or the role may not.
+    """
+    with ExitStack() as undo:
+        engine = _engine(_parsed(url))
+        undo.callback(engine.dispose)
+        _check(engine)
+        undo.pop_all()
     return Database(
         Ways(
             reading=engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True),
@@ -47,6 +52,62 @@ def postgresql_database(url: URL) -> Database:
             announce=_announce,
         )
     )
+
+
+def _parsed(text: str) -> URL:
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        url = None
+    # A password with an @ that is not written as %40 would be taken for a part of the host.
+    if url is None or url.drivername not in _SCHEMES or not url.database or "@" in (url.host or ""):
+        # The text is not shown: it may hold a password.
+        raise ConfigError(
+            "the database URL is none of PostgreSQL's",
+            remedy="Write it like postgresql://USER:PASSWORD@HOST:PORT/DATABASE, an @ in the password as %40",
+        )
+    return url
+
+
+def _engine(url: URL) -> Engine:
+    own = url.query.get("options", "")
+    options = f"{own if isinstance(own, str) else ' '.join(own)} -c lock_timeout={_BUSY_MS}"
+    return create_engine(
+        url.set(drivername="postgresql+psycopg"),
+        connect_args=_NETWORK | {"client_encoding": "utf8", "options": options},
+        pool_timeout=_WAIT_FOR_CONNECTION_S,
+        pool_size=_KEPT_CONNECTIONS,
+        max_overflow=_MOST_CONNECTIONS - _KEPT_CONNECTIONS,
+        # A database that was started again is met by a failed look, not by a failed request.
+        pool_pre_ping=True,
+        # Parameters are contents of memories: no error may carry them into a log.
+        hide_parameters=True,
+    )
+
+
+def _check(engine: Engine) -> None:
+    try:
+        with engine.connect() as connection:
+            encoding = connection.scalar(text("SHOW server_encoding"))
+    except DBAPIError as error:
+        if not isinstance(error.orig, psycopg.OperationalError):
+            raise ConfigError(
+                "the database URL has a parameter that PostgreSQL does not know", remedy="Check what follows the ?"
+            ) from None
+        raise RemoteUnavailable(
+            f"the PostgreSQL database cannot be reached ({_why(error.orig)})",
+            remedy="Check that it runs, that the database exists and that the role may use it",
+        ) from None
+    if encoding != "UTF8":
+        raise ConfigError(
+            f"the PostgreSQL database keeps texts as {encoding}", remedy="Make one with the encoding UTF8"
+        )
+
+
+def _why(error: psycopg.OperationalError) -> str:
+    """Return the cause in PostgreSQL's own words, without the connection that it repeats first."""
+    first = str(error).partition("\n")[0]
+    return first.rpartition("FATAL:")[2].strip() if "FATAL:" in first else first.rpartition(": ")[2]
 
 
 def foreseen(error: DBAPIError) -> MemfsError | None:
