@@ -5,6 +5,7 @@ Each row yields the answers that must be refused alike. The other half, and the 
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +35,8 @@ class Scene:
     small: httpx.Client
     """A server whose stores hold three memories, and which wants a beta header."""
     patch: pytest.MonkeyPatch
+    own: Callable[..., AbstractContextManager[StoreServer]]
+    """Runs a server of the row's own, with options."""
 
     def session(self, *resources: dict[str, Any]) -> httpx.Response:
         """Ask for a session with resources."""

@@ -5,14 +5,19 @@ whole envelope of the row's status and type, and nothing may have changed. The d
 what refuses.
 """
 
+from functools import partial
+from pathlib import Path
+
 import httpx
 import pytest
 from error_table import ROWS, STORES, Answers, Scene, row
-from wire import INVALID, refusal
+from wire import INVALID, connected, refusal, serving
 
-from memfs.core.errors import ConcurrentChange
+from memfs.core.errors import ConcurrentChange, RemoteUnavailable
 from memfs.server.serve import StoreServer
+from memfs.server.store import tables
 from memfs.server.store.memories import Memories
+from memfs.server.store.stores import Stores
 
 STALE = "0" * 64
 PRECONDITION_FAILED = (409, "memory_precondition_failed_error")
@@ -129,6 +134,41 @@ def a_race_that_is_lost(at: Scene) -> Answers:
     yield at.raw.post(at.memory, json={"content": "two"})
 
 
+@row(28, (429, "rate_limit_error"))
+def more_requests_than_allowed(at: Scene) -> Answers:
+    with at.own(requests_per_minute=3) as server, connected(server) as client:
+        answers = [client.get(STORES) for _ in range(5)]
+    assert [answer.status_code for answer in answers[:3]] == [200] * 3
+    assert [float(answer.headers["retry-after"]) > 0 for answer in answers[3:]] == [True] * 2
+    yield from answers[3:]
+
+
+@row(30, (500, "api_error"))
+def a_server_that_fails(at: Scene) -> Answers:
+    """Its own fault is a 500, an overload a 529. It never gives up on a request by itself, so there is no 504."""
+
+    def busy(*_: object, **__: object) -> None:
+        raise RemoteUnavailable("the database is busy", retry_after_s=1.0)
+
+    with at.own() as server, connected(server) as client:
+        made = client.post(STORES, json={"name": "n"}).json()["id"]
+        with server._database.write() as connection:
+            tables.changes.drop(connection)
+        yield client.post(f"{STORES}/{made}/memories", json={"path": "/a", "content": ""})
+        at.patch.setattr(Stores, "list", busy)
+        overloaded = client.get(STORES)
+    assert refusal(overloaded) == (529, "overloaded_error")
+    assert overloaded.headers["retry-after"] == "1"
+
+
+def test_every_row_is_here() -> None:
+    assert sorted(ROWS) == list(range(1, 31))
+
+
+LOGGED = (pytest.mark.expect_log("failed"), pytest.mark.expect_log("the database is busy"))
+NUMBERS = [pytest.param(number, id=str(number), marks=LOGGED if number == 30 else ()) for number in sorted(ROWS)]
+
+
 @pytest.fixture
 def scene(
     server: StoreServer,
@@ -137,12 +177,17 @@ def scene(
     memories: str,
     small_raw: httpx.Client,
     monkeypatch: pytest.MonkeyPatch,
+    new_database: str | None,
+    tmp_path: Path,
 ) -> Scene:
     made = raw.post(memories, json={"path": "/a", "content": "one"}).json()
-    return Scene(server=server, raw=raw, base=base, memories=memories, made=made, small=small_raw, patch=monkeypatch)
+    own = partial(serving, tmp_path / "own", database=new_database)
+    return Scene(
+        server=server, raw=raw, base=base, memories=memories, made=made, small=small_raw, patch=monkeypatch, own=own
+    )
 
 
-@pytest.mark.parametrize("number", ROWS, ids=str)
+@pytest.mark.parametrize("number", NUMBERS)
 def test_each_row_is_answered_with_its_status_and_type_and_changes_nothing(scene: Scene, number: int) -> None:
     expected, ask = ROWS[number]
 
