@@ -10,6 +10,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 from leftovers import mounts_below
+from postgres import Cluster, cluster
 
 # The short profile finds the same on every machine; `make test-long` asks for the long one (--hypothesis-profile).
 hypothesis.settings.register_profile("short", derandomize=True, max_examples=25, deadline=None, database=None)
@@ -52,3 +53,10 @@ def no_mount_left_behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
         subprocess.run(["fusermount", "-u", "-z", mount_point], check=False, timeout=10)
     if left:
         pytest.fail(f"a test left a mount behind: {', '.join(left)}")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Cluster]:
+    """The run's own PostgreSQL, started by the first test that needs it."""
+    with cluster() as running:
+        yield running

@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 
+from memfs.server.options import ServerOptions
 from memfs.server.serve import StoreServer
 
 INVALID = (400, "invalid_request_error")
@@ -16,9 +17,10 @@ READY_S = 20.0
 
 @contextmanager
 def serving(data: Path, **options: Any) -> Iterator[StoreServer]:
-    """Run a server in a thread of this process until the block ends."""
+    """Run a server in a thread of this process until the block ends; ``options`` are those of `ServerOptions`."""
     ready = threading.Event()
-    server = StoreServer("127.0.0.1", 0, data, on_ready=lambda _url: ready.set(), **options)
+    chosen = ServerOptions(**options)
+    server = StoreServer("127.0.0.1", 0, data, options=chosen, on_ready=lambda _url: ready.set())
     thread = threading.Thread(target=server.run, name="store-server")
     thread.start()
     try:

@@ -13,12 +13,12 @@ from starlette.types import ASGIApp
 
 from memfs.api import routes
 from memfs.core.errors import InvalidRequest, MemfsError, NotFound
-from memfs.core.limits import Limits
 from memfs.server import envelope
 from memfs.server.access import Access
 from memfs.server.context import Parts
 from memfs.server.credentials import Credentials
 from memfs.server.endpoints import memories, sessions, stores, versions
+from memfs.server.options import ServerOptions
 from memfs.server.store.sql import SqlStore
 from memfs.server.store.stamps import Stamps
 
@@ -28,30 +28,16 @@ _NOT_FOUND = 404
 _FAILURE = 500
 _WORTH_PACKING = 4_096
 """Bytes of an answer from which on gzip saves more than it costs: a page of a listing, not a small memory."""
-_ESCAPED = 6
-"""Bytes of JSON that one byte of content may need, as in ``\\u0000``."""
-_AROUND = 65_536
-"""Bytes of a body beside the content: a path of 1,024 bytes, escaped, and the names of fields."""
 
 
-def create_app(
-    store: SqlStore,
-    credentials: Credentials,
-    limits: Limits,
-    stamps: Stamps,
-    *,
-    strict_beta: bool = False,
-    settle_retries: bool = True,
-) -> ASGIApp:
+def create_app(store: SqlStore, credentials: Credentials, stamps: Stamps, options: ServerOptions) -> ASGIApp:
     """Return the application.
 
     Args:
         store: What it serves.
         credentials: Who may use it.
-        limits: What a memory and a store may hold.
         stamps: For the ids of requests.
-        strict_beta: Refuse requests without a beta header, as the hosted API does.
-        settle_retries: Answer a repeated create whose first answer was lost with what the first one made.
+        options: What the operator chose.
     """
     app = FastAPI(
         docs_url=None,
@@ -63,10 +49,10 @@ def create_app(
     )
     app.state.parts = Parts(
         store=store,
-        access=Access(credentials, strict_beta=strict_beta),
-        limits=limits,
-        body_cap=limits.memory_bytes * _ESCAPED + _AROUND,
-        settle_retries=settle_retries,
+        access=Access(credentials, strict_beta=options.strict_beta),
+        limits=options.limits,
+        body_cap=options.body_cap,
+        settle_retries=options.settle_retries,
     )
     for part in (stores, memories, versions, sessions):
         app.include_router(part.router)

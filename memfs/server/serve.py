@@ -17,12 +17,12 @@ from pathlib import Path
 import uvicorn
 
 from memfs.core.errors import AlreadyHeld, ConfigError, UsageError
-from memfs.core.limits import Limits
 from memfs.server.app import create_app
 from memfs.server.connection import Connection
 from memfs.server.credentials import Credentials
 from memfs.server.first_key import key_in
 from memfs.server.keys import Keys
+from memfs.server.options import ServerOptions
 from memfs.server.store.database import Database
 from memfs.server.store.opening import FILE, open_database
 from memfs.server.store.sql import SqlStore, last_moment
@@ -34,7 +34,7 @@ _BACKLOG = 512
 _LAST_PORT = 65_535
 _IDLE_S = 75
 """Longer than clients keep an idle connection, so that it is they who close it and no request meets a closed one."""
-_DEFAULT_LIMITS = Limits()
+_DEFAULTS = ServerOptions()
 
 
 def key_file(data: Path) -> Path:
@@ -48,8 +48,7 @@ def serve(
     data: Path,
     *,
     on_ready: Callable[[str], None],
-    limits: Limits = _DEFAULT_LIMITS,
-    strict_beta: bool = False,
+    options: ServerOptions = _DEFAULTS,
 ) -> None:
     """Serve until SIGTERM or SIGINT, then finish the requests under way and return.
 
@@ -58,16 +57,15 @@ def serve(
         port: The port; 0 takes a free one.
         data: The data directory, made with mode 0700 if it is missing.
         on_ready: Called once with the URL when requests are answered.
-        limits: What a memory and a store may hold.
-        strict_beta: Refuse requests without a beta header.
+        options: Everything else that may be chosen.
 
     Raises:
         AlreadyHeld: Another program listens there.
         UsageError: The address cannot be listened on.
-        ConfigError: The data directory cannot be used.
+        ConfigError: The data directory or the database cannot be used.
+        RemoteUnavailable: The database cannot be reached.
     """
-    server = StoreServer(host, port, data, limits=limits, strict_beta=strict_beta, on_ready=on_ready)
-    server.run()
+    StoreServer(host, port, data, options=options, on_ready=on_ready).run()
 
 
 class StoreServer:
@@ -82,19 +80,18 @@ class StoreServer:
         port: int,
         data: Path,
         *,
-        limits: Limits = _DEFAULT_LIMITS,
-        strict_beta: bool = False,
+        options: ServerOptions = _DEFAULTS,
         on_ready: Callable[[str], None] = lambda _url: None,
     ) -> None:
         with ExitStack() as undo:
             self._socket = undo.enter_context(_listen(host, port))
-            self._database = undo.enter_context(closing(_open(data)))
+            self._database = undo.enter_context(closing(_open(data, options.database)))
             stamps = Stamps(lambda: time.time_ns() // 1_000, last_us=last_moment(self._database))
             self.api_key = key_in(key_file(data))
             Keys(self._database, stamps).ensure(self.api_key)
             undo.pop_all()  # all is in place: `run` closes both
-        store = SqlStore.on(self._database, stamps, limits)
-        app = create_app(store, Credentials(self._database, time.monotonic), limits, stamps, strict_beta=strict_beta)
+        store = SqlStore.on(self._database, stamps, options.limits)
+        app = create_app(store, Credentials(self._database, time.monotonic), stamps, options)
         shown = f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{self._socket.getsockname()[1]}"
         self._server = _Uvicorn(
@@ -160,14 +157,14 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _open(data: Path) -> Database:
+def _open(data: Path, url: str | None) -> Database:
     try:
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise _unusable(data, error.strerror or "unknown cause") from None
     if not os.access(data, os.R_OK | os.W_OK | os.X_OK):
         raise _unusable(data, "it cannot be written")
-    return open_database(data / FILE)
+    return open_database(url or data / FILE)
 
 
 def _unusable(data: Path, why: str) -> ConfigError:

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from wire import INVALID, connected, refusal, serving
 
-from memfs.server.store import database
+from memfs.server.store import sqlite
 
 CLEARED: dict[str, Any] = dict.fromkeys(("path", "content", "content_sha256", "content_size_bytes"))
 GONE = (404, "not_found_error")
@@ -224,7 +224,7 @@ def test_a_redaction_whose_erasing_was_kept_waiting_is_finished_by_its_repetitio
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody else's long read keeps the log: the answer says so, and the same request again ends well."""
-    monkeypatch.setattr(database, "_BUSY_S", 0.05)
+    monkeypatch.setattr(sqlite, "_BUSY_S", 0.05)
     with serving(tmp_path) as server, connected(server) as client:
         base = "/v1/memory_stores/" + client.post("/v1/memory_stores", json={"name": "n"}).json()["id"]
         made = client.post(f"{base}/memories", json={"path": "/a", "content": "the secret bytes"}).json()

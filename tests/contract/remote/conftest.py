@@ -8,6 +8,7 @@ from fakes import MemoryRemote
 from memfs.remote.http import HttpRemote
 from memfs.remote.protocol import Remote
 from memfs.remote.retrying import Retrying
+from memfs.server.serve import StoreServer
 
 
 @pytest.fixture
@@ -15,7 +16,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.fixture(params=["memory", "http", "retrying"])
+@pytest.fixture(params=["memory", "http", "http-postgresql", "retrying"])
 async def remote(request: pytest.FixtureRequest) -> AsyncIterator[Remote]:
     made = _make(request)
     yield made
@@ -30,8 +31,14 @@ async def store_id(remote: Remote) -> str:
 def _make(request: pytest.FixtureRequest) -> Remote:
     match request.param:
         case "http":
-            return HttpRemote(request.getfixturevalue("server_url"), request.getfixturevalue("api_key"))
+            return _over_http(request.getfixturevalue("sqlite_server"))
+        case "http-postgresql":
+            return _over_http(request.getfixturevalue("postgresql_server"))
         case "retrying":
             return Retrying(MemoryRemote())
         case _:
             return MemoryRemote()
+
+
+def _over_http(server: StoreServer) -> HttpRemote:
+    return HttpRemote(server.url, server.api_key)

@@ -13,6 +13,7 @@ from memfs.core.limits import Limits
 from memfs.server.app import create_app
 from memfs.server.credentials import Credentials
 from memfs.server.keys import Keys
+from memfs.server.options import ServerOptions
 from memfs.server.store.database import Database
 from memfs.server.store.sql import SqlStore
 from memfs.server.store.stamps import Stamps
@@ -32,7 +33,7 @@ def ask(database: Database, stamps: Stamps, clock: Any) -> Callable[..., httpx.R
 
     async def once(method: str, path: str, *, settle_retries: bool = True, **more: Any) -> httpx.Response:
         store = SqlStore.on(database, stamps, Limits())
-        app = create_app(store, Credentials(database, clock), Limits(), stamps, settle_retries=settle_retries)
+        app = create_app(store, Credentials(database, clock), stamps, ServerOptions(settle_retries=settle_retries))
         transport = httpx.ASGITransport(app)
         headers = {"authorization": f"Bearer {TOKEN}", **more.pop("headers", {})}
         async with httpx.AsyncClient(transport=transport, base_url="http://server") as client:
