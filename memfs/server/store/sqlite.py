@@ -6,7 +6,9 @@ Used by `memfs.server.store.opening`. Safe in any thread; several processes may 
 import os
 import sqlite3
 import threading
+import time
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ _BUSY_S = 10.0
 _BEGIN = "memfs_begin"
 """The execution option that says how a transaction begins, where not as a read."""
 _KEPT_CONNECTIONS = 8
+_PAUSE_S = 0.02
 
 
 def sqlite_database(path: Path) -> Database:
@@ -28,9 +31,10 @@ def sqlite_database(path: Path) -> Database:
     Raises:
         OSError, sqlite3.Error, DBAPIError: It cannot be opened or is no database.
     """
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    with closing(sqlite3.connect(path, timeout=_BUSY_S)) as first:
-        first.execute("PRAGMA journal_mode = WAL")
+    if not path.exists():
+        # Only then: to close a file gives up the locks that this process has on it.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    _keep_a_log(path)
     engine = sqlite_engine(path)
     return Database(
         Ways(
@@ -42,6 +46,20 @@ def sqlite_database(path: Path) -> Database:
             erase=lambda: _erase(engine.execution_options(**{_BEGIN: ""})),
         )
     )
+
+
+def _keep_a_log(path: Path) -> None:
+    with closing(sqlite3.connect(path, timeout=_BUSY_S)) as first:
+        for attempt in count(1):
+            try:
+                first.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError as error:
+                # Another process does the same with a new file; this is the one lock for which SQLite does not wait.
+                if "locked" not in str(error) or attempt * _PAUSE_S > _BUSY_S:
+                    raise
+                time.sleep(_PAUSE_S)
+            else:
+                return
 
 
 def sqlite_engine(path: Path, *, foreign_keys: bool = True) -> Engine:
