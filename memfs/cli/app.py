@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 import typer
 
 import memfs
-from memfs.cli import backup, demo, memories, mount, serve, status, stores, sync, tool, transferring, up, versions
+from memfs.cli import backup, demo, keys, memories, mount, serve, status, stores, sync, tool, transferring, up, versions
 from memfs.core.errors import MemfsError, StateUnavailable
 
 app = typer.Typer(
@@ -37,6 +37,7 @@ app.add_typer(memories.app, name="memories", rich_help_panel=_LOOK)
 app.add_typer(versions.app, name="versions", rich_help_panel=_LOOK)
 app.command("tool", rich_help_panel=_LOOK)(tool.tool)
 app.command("serve", rich_help_panel=_PARTS)(serve.serve)
+app.add_typer(keys.app, name="keys", rich_help_panel=_PARTS)
 app.command("backup", rich_help_panel=_PARTS)(backup.backup)
 app.command("restore", rich_help_panel=_PARTS)(backup.restore)
 app.command("mount", rich_help_panel=_PARTS)(mount.mount)
