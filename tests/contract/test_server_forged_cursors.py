@@ -8,7 +8,8 @@ import httpx
 import pytest
 from wire import INVALID, refusal
 
-LISTINGS = ("stores", "memories", "level", "versions", "history")
+LISTINGS = ("stores", "memories", "level", "versions", "history", "sessions", "oldest")
+OF_A_STORE = ("memories", "level", "versions", "history")
 KEYS: list[list[object]] = [
     [],
     [None],
@@ -51,12 +52,16 @@ def listings(raw: httpx.Client, base: str, memories: str) -> dict[str, tuple[str
     made = [raw.post(memories, json={"path": f"/{name}/x", "content": ""}).json()["id"] for name in "abc"]
     raw.post(f"{memories}/{made[0]}", json={"content": "more"})
     raw.post("/v1/memory_stores", json={"name": "another"})
+    for _ in range(2):
+        raw.post("/v1/sessions", json={"agent": "agent_a", "environment_id": "env_a"}).raise_for_status()
     return {
         "stores": ("/v1/memory_stores", {}),
         "memories": (memories, {}),
         "level": (memories, {"depth": "1"}),
         "versions": (f"{base}/memory_versions", {}),
         "history": (f"{base}/memory_versions", {"memory_id": made[0]}),
+        "sessions": ("/v1/sessions", {}),
+        "oldest": ("/v1/sessions", {"order": "asc"}),
     }
 
 
@@ -116,7 +121,7 @@ def test_a_cursor_with_the_right_mark_and_a_made_up_key_shows_nothing_else(
         if answer.status_code != 200:
             assert refusal(answer) == INVALID, key
         else:
-            assert [item for item in answer.json()["data"] if item not in whole and name != "stores"] == []
+            assert [item for item in answer.json()["data"] if item not in whole and name in OF_A_STORE] == []
 
 
 def test_a_cursor_of_another_store_is_refused(
@@ -124,7 +129,7 @@ def test_a_cursor_of_another_store_is_refused(
 ) -> None:
     other = "/v1/memory_stores/" + raw.post("/v1/memory_stores", json={"name": "Other"}).json()["id"]
 
-    for name in ("memories", "level", "versions", "history"):
+    for name in OF_A_STORE:
         url, query = listings[name]
         cursor = real_cursor(raw, listings[name])
         elsewhere = url.replace(memories.removesuffix("/memories"), other)

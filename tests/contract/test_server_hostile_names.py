@@ -32,11 +32,18 @@ TEMPLATES = [
     ("GET", routes.VERSIONS),
     ("GET", routes.VERSION),
     ("POST", routes.REDACT),
+    ("GET", routes.SESSION),
+    ("POST", routes.SESSION),
+    ("DELETE", routes.SESSION),
+    ("POST", routes.ARCHIVE_SESSION),
+    ("GET", routes.SESSION_RESOURCES),
+    ("POST", routes.SESSION_RESOURCES),
 ]
 BODIES = {
     routes.STORE: b'{"name": "taken over"}',
     routes.MEMORIES: b'{"path": "/x", "content": ""}',
     routes.MEMORY: b'{"content": "taken over"}',
+    routes.SESSION: b'{"title": "taken over"}',
 }
 
 
@@ -53,6 +60,7 @@ def test_a_hostile_id_is_unknown_in_every_place(
 ) -> None:
     made = raw.post(memories, json={"path": "/a", "content": "one"}).json()
     good = {
+        "session_id": raw.post(routes.SESSIONS, json={"agent": "agent_a", "environment_id": "env_a"}).json()["id"],
         "store_id": base.rpartition("/")[2],
         "memory_id": made["id"],
         "version_id": made["memory_version_id"],
@@ -79,6 +87,25 @@ def test_a_hostile_id_in_a_filter_matches_nothing(raw: httpx.Client, base: str, 
     for hostile in IDS:
         answer = sent(raw, "GET", f"{base}/memory_versions?{name}={hostile}".replace(" ", "%20"))
         assert (answer.status_code, answer.json()) == (200, {"data": [], "next_page": None})
+
+
+@pytest.mark.parametrize("name", ["memory_store_id", "agent_id"])
+def test_a_hostile_id_in_a_filter_of_sessions_matches_nothing(raw: httpx.Client, name: str) -> None:
+    raw.post(routes.SESSIONS, json={"agent": "agent_a", "environment_id": "env_a"}).raise_for_status()
+
+    for hostile in IDS:
+        answer = sent(raw, "GET", f"{routes.SESSIONS}?{name}={hostile}".replace(" ", "%20"))
+        assert (answer.status_code, answer.json()) == (200, {"data": [], "next_page": None})
+
+
+@pytest.mark.parametrize("field", ["title", "agent", "environment_id"])
+def test_a_session_is_named_by_text_that_every_database_can_keep(raw: httpx.Client, field: str) -> None:
+    names = {"agent": "agent_a", "environment_id": "env_a", "title": "a title"}
+
+    for hostile in ("\0", "a\0b", b"\xff".decode("latin-1") * 3_000):
+        assert refusal(raw.post(routes.SESSIONS, json=names | {field: hostile})) == INVALID
+    for kept in ("a" * 255,):
+        assert raw.post(routes.SESSIONS, json=names | {field: kept}).status_code == 200
 
 
 def forbidden_characters() -> Iterator[str]:

@@ -174,3 +174,31 @@ def test_a_version_is_redacted_once(sdk: anthropic.Anthropic, line: Lossy, store
 
     assert redacted.redacted_at is not None
     assert stores.memory_versions.retrieve(first, memory_store_id=store_id) == redacted
+
+
+def test_a_session_is_made_once_and_its_token_opens_its_store(
+    sdk: anthropic.Anthropic, line: Lossy, server_url: str, store_id: str
+) -> None:
+    """The token of the lost answer opens nothing: nobody has read it."""
+    line.lose()
+
+    made = sdk.beta.sessions.create(
+        agent="agent_a",
+        environment_id="env_a",
+        resources=[{"type": "memory_store", "memory_store_id": store_id, "access": "read_only"}],
+    )
+
+    token = made.to_dict()["sessions_token"]
+    assert [one.id for one in sdk.beta.sessions.list(memory_store_id=store_id)] == [made.id]
+    with anthropic.Anthropic(base_url=server_url, auth_token=f"{token}") as session:
+        assert [store.id for store in session.beta.memory_stores.list()] == [store_id]
+
+
+def test_a_session_is_archived(sdk: anthropic.Anthropic, line: Lossy) -> None:
+    made = sdk.beta.sessions.create(agent="agent_a", environment_id="env_a")
+    line.lose()
+
+    archived = sdk.beta.sessions.archive(made.id)
+
+    assert archived.archived_at == archived.updated_at
+    assert sdk.beta.sessions.retrieve(made.id) == archived

@@ -11,6 +11,7 @@ from memfs.api import routes
 from memfs.server.serve import StoreServer
 
 UNKNOWN = (404, "not_found_error")
+SESSION = {"agent": "agent_a", "environment_id": "env_a"}
 STALE = {"type": "content_sha256", "content_sha256": "0" * 64}
 
 
@@ -28,6 +29,7 @@ def ids(raw: httpx.Client, base: str, memories: str) -> dict[str, str]:
         "store_id": base.rpartition("/")[2],
         "memory_id": made["id"],
         "version_id": made["memory_version_id"],
+        "session_id": raw.post(routes.SESSIONS, json=SESSION).json()["id"],
     }
 
 
@@ -58,6 +60,13 @@ def told(answer: httpx.Response) -> dict[str, Any]:
         ("GET", routes.VERSION, None),
         ("POST", routes.REDACT, None),
         ("POST", routes.REDACT, {"x": 1}),
+        ("GET", routes.SESSION, None),
+        ("POST", routes.SESSION, {"title": "taken over"}),
+        ("POST", routes.SESSION, {"title": 7}),
+        ("POST", routes.ARCHIVE_SESSION, None),
+        ("DELETE", routes.SESSION, None),
+        ("GET", routes.SESSION_RESOURCES, None),
+        ("POST", routes.SESSION_RESOURCES, {"type": "memory_store"}),
     ],
 )
 def test_what_another_workspace_has_is_unknown(
@@ -92,9 +101,21 @@ def test_listings_hold_what_is_of_the_own_workspace_only(
 
     assert own in [store["id"] for store in listed["data"]]
     assert ids["store_id"] not in [store["id"] for store in listed["data"]]
-    for name, value in (("memory_id", ids["memory_id"]),):
-        history = raw.get(routes.VERSIONS.format(store_id=own), params={name: value}, headers=stranger).json()
-        assert history == {"data": [], "next_page": None}
+    nothing: dict[str, Any] = {"data": [], "next_page": None}
+    for url, name in ((routes.VERSIONS.format(store_id=own), "memory_id"), (routes.SESSIONS, "memory_store_id")):
+        answer = raw.get(url, params={name: ids.get(name, ids["store_id"])}, headers=stranger)
+        assert answer.json() == nothing
+    assert raw.get(routes.SESSIONS, headers=stranger).json() == nothing
+
+
+def test_a_store_of_another_workspace_cannot_be_attached(
+    raw: httpx.Client, ids: dict[str, str], stranger: dict[str, str]
+) -> None:
+    resource = {"type": "memory_store", "memory_store_id": ids["store_id"]}
+
+    answer = raw.post(routes.SESSIONS, json=SESSION | {"resources": [resource]}, headers=stranger)
+
+    assert refusal(answer) == INVALID
 
 
 def test_ids_of_two_workspaces_do_not_mix(raw: httpx.Client, ids: dict[str, str], stranger: dict[str, str]) -> None:
