@@ -22,6 +22,7 @@ PRESENT: Final = "0002"
 _FIRST: Final = "0001"
 """What the first release made, before revisions were written down: the layout that it called 2."""
 _ONE_AT_A_TIME = text("SELECT pg_advisory_xact_lock(6029413)")
+_NONE_MEANWHILE = text("SELECT pg_advisory_xact_lock_shared(6029413)")
 
 
 def prepare(database: Database) -> None:
@@ -30,8 +31,7 @@ def prepare(database: Database) -> None:
     Raises:
         ConfigError: It has another.
     """
-    with database.read() as connection:
-        found = revision_of(connection)
+    found = _found(database)
     if found is None:
         found = _step(database, from_revision=None)
     if found != PRESENT:
@@ -46,8 +46,7 @@ def migrate(database: Database) -> str | None:
     Raises:
         ConfigError: The database is of a newer release.
     """
-    with database.read() as connection:
-        found = revision_of(connection)
+    found = _found(database)
     if found in {None, PRESENT}:
         prepare(database)
         return None
@@ -69,6 +68,17 @@ def revision_of(connection: Connection) -> str | None:
         layout = connection.scalar(text("SELECT version FROM schema"))
         return _FIRST if layout == 2 else f"layout {layout}"  # noqa: PLR2004  (what the first release wrote there)
     return "of another program" if names else None
+
+
+def _found(database: Database) -> str | None:
+    """Return the revision, as it is before or after a migration, not in the middle."""
+    if database.is_sqlite:
+        with database.read() as connection:
+            return revision_of(connection)
+    # PostgreSQL's names of tables change for a reader before its rows do.
+    with database.write() as connection:
+        connection.execute(_NONE_MEANWHILE)
+        return revision_of(connection)
 
 
 def _step(database: Database, from_revision: str | None) -> str | None:
