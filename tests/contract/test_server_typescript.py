@@ -70,6 +70,23 @@ def test_a_redacted_version_is_empty_and_the_others_are_not(seen: dict[str, Any]
     assert seen["second"]["content"] == "two"
 
 
+def test_a_session_has_its_store_and_its_token_writes_as_the_session(seen: dict[str, Any]) -> None:
+    sessions = seen["sessions"]
+    made, (resource,) = sessions["made"], sessions["made"]["resources"]
+
+    assert (resource["memory_store_id"], resource["access"], resource["instructions"], resource["mount_path"]) == (
+        seen["store"]["id"],
+        "read_write",
+        "read it first",
+        "/mnt/memory/renamed",
+    )
+    assert sessions["read"] == {name: value for name, value in made.items() if name != "sessions_token"}
+    assert sessions["listed"] == [made["id"]]
+    assert sessions["author"] == {"type": "session_actor", "session_id": made["id"]}
+    assert sessions["archived"]["archived_at"] == sessions["archived"]["updated_at"]
+    assert sessions["deleted"] == {"type": "session_deleted", "id": made["id"]}
+
+
 def test_its_paging_helpers_walk_every_page(seen: dict[str, Any]) -> None:
     listed = seen["listed"]
 
@@ -91,6 +108,7 @@ def test_its_paging_helpers_walk_every_page(seen: dict[str, Any]) -> None:
         ("head", "BadRequestError", 400, "invalid_request_error"),
         ("bothBetas", "BadRequestError", 400, "invalid_request_error"),
         ("wrongKey", "AuthenticationError", 401, "authentication_error"),
+        ("byToken", "PermissionDeniedError", 403, "permission_error"),
         ("archived", "BadRequestError", 400, "invalid_request_error"),
         ("goneStore", "NotFoundError", 404, "not_found_error"),
     ],

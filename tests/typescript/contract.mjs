@@ -1,6 +1,8 @@
 // The TypeScript SDK as a client of the store server: does each thing once and prints what it saw, as one JSON object.
 // The base URL and the key come in the environment; what must hold is said by the test that runs this.
-import Anthropic, { BadRequestError, ConflictError, NotFoundError, AuthenticationError } from "@anthropic-ai/sdk";
+import Anthropic, {
+  AuthenticationError, BadRequestError, ConflictError, NotFoundError, PermissionDeniedError,
+} from "@anthropic-ai/sdk";
 
 const requests = [];
 const counting = (url, options) => {
@@ -25,7 +27,7 @@ async function refusal(call) {
   try {
     await call();
   } catch (error) {
-    const kinds = { BadRequestError, ConflictError, NotFoundError, AuthenticationError };
+    const kinds = { AuthenticationError, BadRequestError, ConflictError, NotFoundError, PermissionDeniedError };
     const kind = Object.keys(kinds).find((name) => error instanceof kinds[name]) ?? error.constructor.name;
     return {
       kind,
@@ -75,6 +77,24 @@ const redacted = await memoryVersions.redact(made.memory_version_id, one);
 const first = await memoryVersions.retrieve(made.memory_version_id, one);
 const second = await memoryVersions.retrieve(edited.memory_version_id, one);
 
+const session = await client.beta.sessions.create({
+  agent: "agent_a",
+  environment_id: "env_a",
+  resources: [{ type: "memory_store", ...one, instructions: "read it first" }],
+});
+const theirs = new Anthropic({ ...options, authToken: session.sessions_token }).beta.memoryStores;
+const written = await theirs.memories.create(store.id, { path: "/by/a/session", content: "" });
+const { created_by: author } = await memoryVersions.retrieve(written.memory_version_id, one);
+refusals.byToken = await refusal(() => theirs.create({ name: "not theirs to make" }));
+const sessions = {
+  made: session,
+  read: await client.beta.sessions.retrieve(session.id),
+  listed: (await all(client.beta.sessions.list({ ...one, limit: 1 }))).map((item) => item.id),
+  author,
+  archived: await client.beta.sessions.archive(session.id),
+  deleted: await client.beta.sessions.delete(session.id),
+};
+
 const archived = await memoryStores.archive(store.id);
 refusals.archived = await refusal(() => memories.create(store.id, { path: "/new", content: "" }));
 const gone = await memoryStores.delete(store.id);
@@ -82,7 +102,7 @@ refusals.goneStore = await refusal(() => memoryStores.retrieve(store.id));
 
 console.log(
   JSON.stringify({
-    store, changed, made, edited, moved, read, refusals, listed, deleted, history, redacted, first, second, archived, gone,
+    store, changed, made, edited, moved, read, refusals, listed, deleted, history, redacted, first, second, sessions, archived, gone,
     requestId: made._request_id,
   }),
 );
