@@ -165,7 +165,7 @@ def wrong(raw: httpx.Client) -> Callable[[str], int]:
         "Bearer memfs-session-" + "x" * 43,
         "Bearer memfs-key-" + "x" * 43,
         "Bearer x",
-        "Bearer ",
+        "Bearer",
     ],
 )
 def test_a_token_that_never_was_opens_nothing(wrong: Callable[[str], int], credential: str) -> None:
