@@ -16,6 +16,8 @@ from memfs.core.errors import InvalidRequest, RequestTooLarge
 
 Model = TypeVar("Model", bound=BaseModel)
 _SHOWN = 60
+_FIELDS = 256
+"""Of one object of a body, at most: far more than any request has a use for."""
 _PLAIN = "identity"
 
 
@@ -48,12 +50,13 @@ def body(model: type[Model], content: bytes) -> Model:
     Raises:
         InvalidRequest: It is no JSON object of that kind; the message names the field, never its value.
     """
+    is_plain = _is_plain(content)
     try:
         found = model.model_validate_json(content)
     except ValidationError as error:
         raise InvalidRequest(_first(error, "the body")) from None
-    # The model takes the last of two fields of one name; whoever checked the first one must not be passed by.
-    json.loads(content, object_pairs_hook=_refuse_twice)
+    if not is_plain:
+        raise InvalidRequest("the body: Invalid JSON")
     return found
 
 
@@ -79,7 +82,20 @@ def is_retry(request: Request) -> bool:
     return request.headers.get(routes.RETRY_COUNT, "").strip("0").isdecimal()
 
 
-def _refuse_twice(pairs: list[tuple[str, object]]) -> None:
+def _is_plain(content: bytes) -> bool:
+    """Tell whether the body is JSON at all; the model says what is wrong where it is not."""
+    try:
+        json.loads(content, object_pairs_hook=_check_fields)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _check_fields(pairs: list[tuple[str, object]]) -> None:
+    # The model would note each field that it does not know: a hundred times the memory of the body.
+    if len(pairs) > _FIELDS:
+        raise InvalidRequest(f"the body has an object of {len(pairs)} fields; at most {_FIELDS} are allowed")
+    # The model takes the last of two fields of one name; whoever checked the first one must not be passed by.
     if len(dict(pairs)) < len(pairs):
         raise InvalidRequest("the body names a field twice", remedy="Send each field once")
 
