@@ -12,6 +12,7 @@ from typing import Any
 from memfs.api import routes
 from memfs.core.errors import (
     AuthenticationFailed,
+    ChangeCursorExpired,
     ConcurrentChange,
     Conflicted,
     ContentTooLarge,
@@ -37,6 +38,7 @@ _TYPES: dict[type[MemfsError], str] = {
     AuthenticationFailed: "authentication_error",
     PermissionRefused: "permission_error",
     NotFound: "not_found_error",
+    ChangeCursorExpired: "change_cursor_expired",
     PreconditionFailed: "memory_precondition_failed_error",
     PathConflict: "memory_path_conflict_error",
     Conflicted: "conflict_error",
@@ -58,6 +60,7 @@ _OF_STATUS: dict[int, type[MemfsError]] = {
     402: PermissionRefused,
     403: PermissionRefused,
     404: NotFound,
+    410: ChangeCursorExpired,
     408: RemoteUnavailable,
     409: Conflicted,
     412: PreconditionFailed,

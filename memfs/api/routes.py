@@ -20,6 +20,8 @@ SESSIONS: Final = "/v1/sessions"
 SESSION: Final = "/v1/sessions/{session_id}"
 ARCHIVE_SESSION: Final = "/v1/sessions/{session_id}/archive"
 SESSION_RESOURCES: Final = "/v1/sessions/{session_id}/resources"
+CHANGES: Final = "/v1/memory_stores/{store_id}/changes"
+"""An addition of `memfs serve`, announced by `ANNOUNCEMENT` in every answer."""
 HEALTH: Final = "/healthz"
 """Not part of the API: answers without a credential whether the server can reach its database."""
 
@@ -30,6 +32,7 @@ BETA: Final = "anthropic-beta"
 WORKSPACE: Final = "anthropic-workspace-id"
 """A request may name the workspace of its credential, and no other; an answer names it."""
 ANTHROPIC_VERSION: Final = "anthropic-version"
+ANNOUNCEMENT: Final = "memfs-changes"
 REQUEST_ID: Final = "request-id"
 SHOULD_RETRY: Final = "x-should-retry"
 RETRY_AFTER: Final = "retry-after"
@@ -42,6 +45,10 @@ BETA_MANAGED_AGENTS: Final = "managed-agents-2026-04-01"
 """Either beta value opens the endpoints; both at once are a 400."""
 VERSION_VALUE: Final = "2026-10-21"
 
+WAIT_MOST_S: Final = 60
+CHANGES_DEFAULT: Final = 100
+CHANGES_MOST: Final = 1_000
+"""Of the change feed: seconds that a request may wait, changes of a page unless asked, and at most."""
 LIMIT_DEFAULT: Final = 20
 LIMIT_MOST: Final = 100
 LIMIT_FULL: Final = 20

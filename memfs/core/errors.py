@@ -135,6 +135,12 @@ class NotFound(MemfsError):
     code, errno, http_status, exit_code = "not_found", errno.ENOENT, 404, 4
 
 
+class ChangeCursorExpired(MemfsError):
+    """The changes after a cursor of the change feed are not kept any more: a full listing is needed."""
+
+    code, errno, http_status, exit_code = "change_cursor_expired", errno.ESTALE, 410, 6
+
+
 class Conflicted(MemfsError):
     """The stored state does not allow the change."""
 

@@ -17,10 +17,11 @@ from memfs.server import envelope
 from memfs.server.access import Access
 from memfs.server.context import Parts
 from memfs.server.credentials import Credentials
-from memfs.server.endpoints import memories, sessions, stores, versions
+from memfs.server.endpoints import changes, memories, sessions, stores, versions
 from memfs.server.options import ServerOptions
 from memfs.server.store.sql import SqlStore
 from memfs.server.store.stamps import Stamps
+from memfs.server.waiters import Waiters
 
 _logger = logging.getLogger(__name__)
 _BAD_REQUEST = 400
@@ -30,7 +31,9 @@ _WORTH_PACKING = 4_096
 """Bytes of an answer from which on gzip saves more than it costs: a page of a listing, not a small memory."""
 
 
-def create_app(store: SqlStore, credentials: Credentials, stamps: Stamps, options: ServerOptions) -> ASGIApp:
+def create_app(
+    store: SqlStore, credentials: Credentials, stamps: Stamps, options: ServerOptions, waiters: Waiters
+) -> ASGIApp:
     """Return the application.
 
     Args:
@@ -38,6 +41,7 @@ def create_app(store: SqlStore, credentials: Credentials, stamps: Stamps, option
         credentials: Who may use it.
         stamps: For the ids of requests.
         options: What the operator chose.
+        waiters: Who waits for changes.
     """
     app = FastAPI(
         docs_url=None,
@@ -52,9 +56,10 @@ def create_app(store: SqlStore, credentials: Credentials, stamps: Stamps, option
         access=Access(credentials, strict_beta=options.strict_beta),
         limits=options.limits,
         body_cap=options.body_cap,
+        waiters=waiters,
         settle_retries=options.settle_retries,
     )
-    for part in (stores, memories, versions, sessions):
+    for part in (stores, memories, versions, changes, sessions):
         app.include_router(part.router)
     app.add_api_route(routes.HEALTH, _health, methods=["GET"])
     # The lowest level: it runs on the event loop, and JSON of paths and texts shrinks well even so.

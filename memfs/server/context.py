@@ -15,6 +15,7 @@ from memfs.server import wire
 from memfs.server.access import Access
 from memfs.server.store.callers import Caller
 from memfs.server.store.sql import SqlStore
+from memfs.server.waiters import Waiters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,7 @@ class Parts:
     limits: Limits
     body_cap: int
     """Bytes of a request's body that are read at all."""
+    waiters: Waiters
     settle_retries: bool
     """Answer a repeated create whose first answer was lost with what the first one made."""
 

@@ -87,7 +87,7 @@ def answer(
 
 
 def _named(scope: Scope) -> list[tuple[bytes, bytes]]:
-    named = [(routes.REQUEST_ID, scope[_STATE])]
+    named = [(routes.REQUEST_ID, scope[_STATE]), (routes.ANNOUNCEMENT, "1")]
     if _WORKSPACE in scope:
         named.append((routes.WORKSPACE, scope[_WORKSPACE]))
     return [(name.encode(), value.encode()) for name, value in named]

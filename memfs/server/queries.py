@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from memfs.api.models import Operation, View, as_utc
 from memfs.api.requests import Sha256
-from memfs.api.routes import LIMIT_DEFAULT, LIMIT_FULL, LIMIT_MOST
+from memfs.api.routes import CHANGES_DEFAULT, CHANGES_MOST, LIMIT_DEFAULT, LIMIT_FULL, LIMIT_MOST, WAIT_MOST_S
 from memfs.api.sessions import Status
 from memfs.server.store.stamps import microseconds
 
@@ -117,6 +117,14 @@ class ListMemories(Query):
     limit: Limit = LIMIT_DEFAULT
     page: str | None = None
     view: View = View.BASIC
+
+
+class FollowChanges(Query):
+    """GET …/changes."""
+
+    after: str | None = None
+    wait: Annotated[float, Field(ge=0, le=WAIT_MOST_S)] = 0
+    limit: Annotated[int, Field(ge=1, le=CHANGES_MOST)] = CHANGES_DEFAULT
 
 
 class ReadView(Query):

@@ -5,7 +5,6 @@ shown, only where it is.
 """
 
 import asyncio
-import errno
 import logging
 import os
 import socket
@@ -16,22 +15,24 @@ from pathlib import Path
 
 import uvicorn
 
-from memfs.core.errors import AlreadyHeld, ConfigError, UsageError
+from memfs.core.errors import ConfigError
 from memfs.server.app import create_app
 from memfs.server.connection import Connection
 from memfs.server.credentials import Credentials
 from memfs.server.first_key import key_in
 from memfs.server.keys import Keys
+from memfs.server.listening import BACKLOG, listen
+from memfs.server.neighbours import Neighbours
 from memfs.server.options import ServerOptions
 from memfs.server.store.database import Database
 from memfs.server.store.opening import FILE, open_database
 from memfs.server.store.sql import SqlStore, last_moment
 from memfs.server.store.stamps import Stamps
+from memfs.server.upkeep import Upkeep
+from memfs.server.waiters import Waiters
 
 KEY_FILE = "api-key"
 _GRACE_S = 10
-_BACKLOG = 512
-_LAST_PORT = 65_535
 _IDLE_S = 75
 """Longer than clients keep an idle connection, so that it is they who close it and no request meets a closed one."""
 _DEFAULTS = ServerOptions()
@@ -84,33 +85,41 @@ class StoreServer:
         on_ready: Callable[[str], None] = lambda _url: None,
     ) -> None:
         with ExitStack() as undo:
-            self._socket = undo.enter_context(_listen(host, port))
+            self._socket = undo.enter_context(listen(host, port))
             self._database = undo.enter_context(closing(_open(data, options.database)))
-            stamps = Stamps(lambda: time.time_ns() // 1_000, last_us=last_moment(self._database))
+            stamps = Stamps(_now_us, last_us=last_moment(self._database))
             self.api_key = key_in(key_file(data))
             Keys(self._database, stamps).ensure(self.api_key)
             undo.pop_all()  # all is in place: `run` closes both
+        self._waiters = Waiters()
+        self._database.on_commit(self._waiters.tell)
+        self._neighbours = Neighbours(self._database, self._waiters)
+        self._upkeep = _upkeep(self._database, options)
         store = SqlStore.on(self._database, stamps, options.limits)
-        app = create_app(store, Credentials(self._database, time.monotonic), stamps, options)
+        app = create_app(store, Credentials(self._database, time.monotonic), stamps, options, self._waiters)
         shown = f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{self._socket.getsockname()[1]}"
         self._server = _Uvicorn(
             uvicorn.Config(
-                app, http=Connection, ws="none", lifespan="off", server_header=False, backlog=_BACKLOG,
+                app, http=Connection, ws="none", lifespan="off", server_header=False, backlog=BACKLOG,
                 timeout_graceful_shutdown=_GRACE_S, timeout_keep_alive=_IDLE_S,
                 # Any stranger could fill the log with uvicorn's warnings about what he sends.
                 log_config=None, log_level=logging.ERROR, access_log=False,
             ),
-            lambda: on_ready(self.url),
+            on_ready=lambda: on_ready(self.url),
+            on_stop=self._waiters.close,
         )  # fmt: skip
 
     def run(self) -> None:
         """Answer requests until a signal (in the main thread) or `stop`."""
-        try:
+        with ExitStack() as undo:
+            undo.enter_context(closing(self._database))
+            undo.enter_context(closing(self._socket))
+            parts: list[Neighbours | Upkeep] = [self._neighbours, *self._upkeep]
+            for part in parts:
+                part.start()
+                undo.callback(part.stop)
             asyncio.run(self._server.serve(sockets=[self._socket]))
-        finally:
-            self._socket.close()
-            self._database.close()
 
     def stop(self) -> None:
         """Ask `run` to finish what is under way and return. May be called from any thread."""
@@ -120,13 +129,18 @@ class StoreServer:
 class _Uvicorn(uvicorn.Server):
     """Says when it is ready, and ends on a signal by returning, not by passing the signal on."""
 
-    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, *, on_ready: Callable[[], None], on_stop: Callable[[], None]) -> None:
         super().__init__(config)
         self._on_ready = on_ready
+        self._on_stop = on_stop
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
         self._on_ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._on_stop()
+        await super().shutdown(sockets=sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -135,26 +149,14 @@ class _Uvicorn(uvicorn.Server):
             self._captured_signals.clear()
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    where = f"{host}:{port}"
-    if not 0 <= port <= _LAST_PORT:
-        raise UsageError(f"{where} names no port", remedy="Choose another --listen HOST:PORT")
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
-        listening = socket.create_server((host, port), family=family, backlog=_BACKLOG)
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            raise AlreadyHeld(
-                f"another program listens on {where}", remedy="Stop it, or choose another --listen HOST:PORT"
-            ) from None
-        raise UsageError(
-            f"cannot listen on {where} ({error.strerror})", remedy="Choose another --listen HOST:PORT"
-        ) from None
-    except UnicodeError:
-        raise UsageError(f"{host!r} is no host", remedy="Choose another --listen HOST:PORT") from None
-    # Connections inherit it; without it an answer in two parts waits 40 ms for the client's acknowledgement.
-    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return listening
+def _upkeep(database: Database, options: ServerOptions) -> list[Upkeep]:
+    if options.prune_every_s is None:
+        return []
+    return [Upkeep(database=database, rule=options.retention, period_s=options.prune_every_s, clock_us=_now_us)]
+
+
+def _now_us() -> int:
+    return time.time_ns() // 1_000
 
 
 def _open(data: Path, url: str | None) -> Database:

@@ -38,7 +38,8 @@ _HISTORIES = (
     .order_by(_VERSIONS.memory_id)
     .limit(_AT_ONCE)
 )
-_place = tuple_(_VERSIONS.created_at, _VERSIONS.id)
+# With the memory in it, so that no engine without statistics takes the index of the whole store for it.
+_place = tuple_(_VERSIONS.memory_id, _VERSIONS.created_at, _VERSIONS.id)
 _OF_MEMORY = select(_VERSIONS.id, _VERSIONS.created_at, _VERSIONS.content_size_bytes).where(
     _VERSIONS.store_id == bindparam("store_id"), _VERSIONS.memory_id == bindparam("memory_id")
 )
@@ -47,8 +48,8 @@ _LAST_TO_GO = (
 )
 _OLDEST = (
     _OF_MEMORY.where(_VERSIONS.created_at < bindparam("horizon"))
-    .where(_place > tuple_(bindparam("after_at"), bindparam("after_id")))
-    .where(_place <= tuple_(bindparam("last_at"), bindparam("last_id")))
+    .where(_place > tuple_(bindparam("memory_id"), bindparam("after_at"), bindparam("after_id")))
+    .where(_place <= tuple_(bindparam("memory_id"), bindparam("last_at"), bindparam("last_id")))
     .order_by(_VERSIONS.created_at, _VERSIONS.id)
     .limit(_AT_ONCE)
 )

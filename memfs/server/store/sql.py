@@ -10,6 +10,7 @@ from sqlalchemy import func, literal, select
 
 from memfs.core.limits import Limits
 from memfs.server.store import tables
+from memfs.server.store.changes import Changes
 from memfs.server.store.database import Database
 from memfs.server.store.listing import Listing
 from memfs.server.store.memories import Memories
@@ -28,6 +29,7 @@ class SqlStore:
     memories: Memories
     listing: Listing
     versions: Versions
+    changes: Changes
     sessions: Sessions
 
     @classmethod
@@ -39,6 +41,7 @@ class SqlStore:
             memories=Memories(database, stamps, limits),
             listing=Listing(database),
             versions=Versions(database, stamps),
+            changes=Changes(database),
             sessions=Sessions(database, stamps),
         )
 

@@ -130,6 +130,7 @@ class Stores:
             rows.existing_store(connection, caller, store_id, lock=True)
             caller.check_manages()
             connection.execute(delete(tables.stores).where(tables.stores.c.id == store_id))
+            turns.note(connection, store_id)
         self._database.erase()
 
     def list(self, caller: Caller, wanted: StoreFilter, *, limit: int, page: str | None) -> Page[Store]:

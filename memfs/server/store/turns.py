@@ -11,6 +11,7 @@ from enum import StrEnum
 from sqlalchemy import Connection, bindparam, insert, update
 
 from memfs.server.store import tables
+from memfs.server.store.database import TOLD
 from memfs.server.store.rows import AnyRow
 from memfs.server.store.stamps import Stamps
 
@@ -60,6 +61,12 @@ class Turn:
         connection.execute(_TAKE, counted)
         told = {"store_id": self.store_id, "seq": self.seq, "kind": kind.value, "created_at": self.at_us}
         connection.execute(_TELL, told | {"memory_id": memory_id, "version_id": version_id})
+        note(connection, self.store_id)
+
+
+def note(connection: Connection, store_id: str) -> None:
+    """Have whoever waits for the store woken when the transaction commits."""
+    connection.info[TOLD].add(store_id)
 
 
 def take(store: AnyRow, stamps: Stamps) -> Turn:

@@ -18,6 +18,7 @@ from memfs.server.store.database import Database
 from memfs.server.store.sql import SqlStore
 from memfs.server.store.stamps import Stamps
 from memfs.server.store.stores import Stores
+from memfs.server.waiters import Waiters
 
 TOKEN = "memfs-key-of-a-test"
 OTHER = "memfs-key-of-another"
@@ -33,7 +34,9 @@ def ask(database: Database, stamps: Stamps, clock: Any) -> Callable[..., httpx.R
 
     async def once(method: str, path: str, *, settle_retries: bool = True, **more: Any) -> httpx.Response:
         store = SqlStore.on(database, stamps, Limits())
-        app = create_app(store, Credentials(database, clock), stamps, ServerOptions(settle_retries=settle_retries))
+        app = create_app(
+            store, Credentials(database, clock), stamps, ServerOptions(settle_retries=settle_retries), Waiters()
+        )
         transport = httpx.ASGITransport(app)
         headers = {"authorization": f"Bearer {TOKEN}", **more.pop("headers", {})}
         async with httpx.AsyncClient(transport=transport, base_url="http://server") as client:
