@@ -279,8 +279,8 @@ def test_sessions_are_listed_by_store_agent_time_and_state(raw: httpx.Client, ba
     made(raw)
     raw.post(f"{session_path(sessions[1])}/archive").raise_for_status()
 
-    def titles(**query: str) -> str:
-        answer = raw.get(routes.SESSIONS, params={"memory_store_id": store_id, **query})
+    def titles(**query: str | list[str]) -> str:
+        answer = raw.get(routes.SESSIONS, params={"memory_store_id": store_id} | query)
         return "".join(one["title"] for one in answer.json()["data"])
 
     middle = sessions[1]["created_at"]
@@ -303,7 +303,7 @@ def test_sessions_are_listed_by_store_agent_time_and_state(raw: httpx.Client, ba
         "deployment": titles(deployment_id="dep_01"),
         "idle": titles(include_archived="true", statuses="idle"),
         "running": titles(**{"statuses[]": "running"}),
-        "either": titles(include_archived="true", **{"statuses[]": ["idle", "running"]}),  # type: ignore[dict-item]
+        "either": titles(include_archived="true", **{"statuses[]": ["idle", "running"]}),
         "another store": titles(memory_store_id=made_store(raw)),
         "no store": titles(memory_store_id="\x00"),
     }  # fmt: skip
