@@ -38,21 +38,26 @@ _HISTORIES = (
     .order_by(_VERSIONS.memory_id)
     .limit(_AT_ONCE)
 )
-# With the memory in it, so that no engine without statistics takes the index of the whole store for it.
-_place = tuple_(_VERSIONS.memory_id, _VERSIONS.created_at, _VERSIONS.id)
-_OF_MEMORY = select(_VERSIONS.id, _VERSIONS.created_at, _VERSIONS.content_size_bytes).where(
-    _VERSIONS.store_id == bindparam("store_id"), _VERSIONS.memory_id == bindparam("memory_id")
-)
 _LAST_TO_GO = (
-    _OF_MEMORY.order_by(_VERSIONS.created_at.desc(), _VERSIONS.id.desc()).offset(bindparam("staying")).limit(1)
+    select(_VERSIONS.id, _VERSIONS.created_at)
+    .where(_VERSIONS.store_id == bindparam("store_id"), _VERSIONS.memory_id == bindparam("memory_id"))
+    .order_by(_VERSIONS.created_at.desc(), _VERSIONS.id.desc())
+    .offset(bindparam("staying"))
+    .limit(1)
 )
+# The memory is a part of the place: with nothing else to go by than a time, SQLite would take the index of the whole
+# store, and look through all of it for each memory.
+_place = tuple_(_VERSIONS.memory_id, _VERSIONS.created_at, _VERSIONS.id)
 _OLDEST = (
-    _OF_MEMORY.where(_VERSIONS.created_at < bindparam("horizon"))
+    select(_VERSIONS.id, _VERSIONS.created_at, _VERSIONS.content_size_bytes)
+    .where(_VERSIONS.store_id == bindparam("store_id"))
     .where(_place > tuple_(bindparam("memory_id"), bindparam("after_at"), bindparam("after_id")))
     .where(_place <= tuple_(bindparam("memory_id"), bindparam("last_at"), bindparam("last_id")))
-    .order_by(_VERSIONS.created_at, _VERSIONS.id)
+    .order_by(_VERSIONS.memory_id, _VERSIONS.created_at, _VERSIONS.id)
     .limit(_AT_ONCE)
 )
+_LAST_ID = "~"
+"""Sorts after every id."""
 _LOCK = select(_STORES.id).where(_STORES.id == bindparam("which")).with_for_update()
 _REMOVE = (
     delete(tables.versions)
@@ -98,7 +103,7 @@ class Pruned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Memory:
-    """One of which versions may go: those up to a place that are from before the horizon."""
+    """One of which versions may go: all up to a place."""
 
     id: str
     is_live: bool
@@ -194,7 +199,7 @@ def _old_versions(database: Database, store_id: str, rule: Retention, horizon: i
         after: tuple[int, str] = (0, "")
         while True:
             places = {"after_at": after[0], "after_id": after[1], "last_at": memory.last_at, "last_id": memory.last_id}
-            which = {"store_id": store_id, "memory_id": memory.id, "horizon": horizon}
+            which = {"store_id": store_id, "memory_id": memory.id}
             with database.read() as connection:
                 found = connection.execute(_OLDEST, which | places).all()
             yield from (_Old(id=row.id, is_live=memory.is_live, bytes=row.content_size_bytes or 0) for row in found)
@@ -224,7 +229,8 @@ def _memory(connection: Connection, store_id: str, row: rows.AnyRow, rule: Reten
     # A place, not a count, which would reach further once another pruner has removed the oldest.
     which = {"store_id": store_id, "memory_id": row.memory_id, "staying": row.versions - most}
     last = connection.execute(_LAST_TO_GO, which).one()
-    return _Memory(id=row.memory_id, is_live=history.is_live, last_at=last.created_at, last_id=last.id)
+    last_at, last_id = min((last.created_at, last.id), (horizon - 1, _LAST_ID))
+    return _Memory(id=row.memory_id, is_live=history.is_live, last_at=last_at, last_id=last_id)
 
 
 def _remove(connection: Connection, store_id: str, old: Sequence[_Old]) -> list[int]:

@@ -273,3 +273,22 @@ def test_nothing_to_remove_takes_no_turn_and_erases_nothing(history: History, mo
     monkeypatch.setattr(history.database, "erase", None)
 
     assert [bool(pruned) for pruned in history.prune()] == [False]
+
+
+def test_what_may_go_is_found_by_the_index_of_its_memory(database_path: Path) -> None:
+    """By that of the whole store, each memory would cost a look through all of it."""
+    places = {"store_id": "s", "memory_id": "m", "after_at": 0, "after_id": "", "last_at": 5, "last_id": "v"}
+    with closing(open_database(database_path)) as database, database.read() as connection:
+        for query, values in (
+            (pruning._OLDEST, places),
+            (pruning._LAST_TO_GO, {"store_id": "s", "memory_id": "m", "staying": 10}),
+            (pruning._HISTORIES, {"store_id": "s", "after": "", "horizon": 5}),
+        ):
+            sent = connection.execute(query, values).context
+            plan = [
+                row.detail
+                for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {sent.statement}", sent.parameters[0])
+            ]
+
+            assert [step for step in plan if "versions_of_memory" in step and "SEARCH" in step]
+            assert not [step for step in plan if "SCAN" in step or "TEMP B-TREE" in step]
