@@ -40,7 +40,7 @@ TABLE: dict[tuple[str, str], Row] = {
     ("GET", routes.VERSIONS): (None, READ),
     ("GET", routes.VERSION): (None, READ),
     ("POST", routes.REDACT): (None, MANAGE),
-    ("GET", "/v1/memory_stores/{store_id}/changes"): (None, READ),
+    ("GET", routes.CHANGES): (None, READ),
     ("POST", routes.SESSIONS): ({"title": "New"}, MAKE),
     ("GET", routes.SESSIONS): (None, (401, 200, 403, 403, 200, 401, 403)),
     ("GET", routes.SESSION): (None, LOOK_AT_SESSION),
