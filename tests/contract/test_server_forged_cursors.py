@@ -134,3 +134,27 @@ def test_a_cursor_of_another_store_is_refused(
         cursor = real_cursor(raw, listings[name])
         elsewhere = url.replace(memories.removesuffix("/memories"), other)
         assert refusal(raw.get(elsewhere, params=query | {"page": cursor})) == INVALID
+
+
+def test_a_made_up_cursor_of_the_changes_shows_no_more_than_there_was(
+    raw: httpx.Client, base: str, memories: str
+) -> None:
+    """Every place in a store's changes may be asked for; another epoch, or what never was, needs a full listing."""
+    url = f"{base}/changes"
+    mark, _, epoch = opened(raw.get(url).json()["next"])
+    made = [raw.post(memories, json={"path": f"/{name}", "content": ""}).json()["id"] for name in "ab"]
+
+    whole = raw.get(url, params={"after": packed([mark, 0, epoch])}).json()["data"]
+    assert [change["memory_id"] for change in whole] == made
+    for key in ([-1, epoch], [3, epoch], [2**62, epoch], [0, ""], [0, "another"], [0, epoch[:-1]]):
+        assert refusal(raw.get(url, params={"after": packed([mark, *key])}))[0] == 410, key
+    for key in KEYS:
+        answer = raw.get(url, params={"after": packed([mark, *key])})
+        assert refusal(answer)[0] in {400, 410}, key
+    for cursor in ("", "page_", "x", packed([]), packed(["0" * 12, 0, epoch]), real_cursor(raw, (memories, {}))):
+        assert refusal(raw.get(url, params={"after": cursor})) == INVALID
+
+
+@pytest.mark.parametrize("query", ["wait=-1", "wait=61", "wait=nan", "wait=inf", "wait=1e9", "wait=x", "limit=0"])
+def test_the_changes_are_not_waited_for_without_end(raw: httpx.Client, base: str, query: str) -> None:
+    assert refusal(raw.get(f"{base}/changes?{query}")) == INVALID

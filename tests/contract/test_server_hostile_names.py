@@ -32,6 +32,7 @@ TEMPLATES = [
     ("GET", routes.VERSIONS),
     ("GET", routes.VERSION),
     ("POST", routes.REDACT),
+    ("GET", routes.CHANGES),
     ("GET", routes.SESSION),
     ("POST", routes.SESSION),
     ("DELETE", routes.SESSION),

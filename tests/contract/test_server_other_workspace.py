@@ -60,6 +60,7 @@ def told(answer: httpx.Response) -> dict[str, Any]:
         ("GET", routes.VERSION, None),
         ("POST", routes.REDACT, None),
         ("POST", routes.REDACT, {"x": 1}),
+        ("GET", routes.CHANGES, None),
         ("GET", routes.SESSION, None),
         ("POST", routes.SESSION, {"title": "taken over"}),
         ("POST", routes.SESSION, {"title": 7}),
