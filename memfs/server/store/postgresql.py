@@ -31,6 +31,9 @@ _FULL = frozenset({"53100", "53200"})
 _GONE = ("08", "57P", "25006")
 """Beginnings: no connection; the server is starting or ending; it only follows another one."""
 
+_NAME_TABLES_ONLY = ("23", "42")
+"""Beginnings of failures, broken constraint and wrong statement, whose first line shows no value."""
+
 
 def postgresql_database(url: str) -> Database:
     """Return the database at ``url``, once it was reached.
@@ -124,7 +127,17 @@ def foreseen(error: DBAPIError) -> MemfsError | None:
         return RemoteUnavailable(
             "the database cannot be reached", retry_after_s=1.0, remedy="Check that PostgreSQL runs"
         )
+    _hide_values(error, cause, state)
     return None
+
+
+def _hide_values(error: DBAPIError, cause: BaseException | None, state: str) -> None:
+    """Leave of a bug's message what names no row: PostgreSQL likes to show the whole of it."""
+    if not isinstance(cause, psycopg.Error):
+        return
+    shown = (state.startswith(_NAME_TABLES_ONLY) and cause.diag.message_primary) or f"SQLSTATE {state}"
+    cause.args = (shown,)
+    error.args = (f"({type(cause).__name__}) {shown}",)
 
 
 def _announce(connection: Connection, told: set[str]) -> None:
