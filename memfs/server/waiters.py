@@ -6,10 +6,14 @@ woken is only a reason to look: one time too many costs a look, and whoever wait
 
 import asyncio
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
+
+Seen = TypeVar("Seen")
 
 
 class Waiters:
@@ -18,19 +22,26 @@ class Waiters:
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: dict[str, set[asyncio.Event]] = {}
+        self._looks: dict[Hashable, asyncio.Task[Any]] = {}
+        self._wakes = 0
+        self._count = 0
         self._closed = False
         self.someone = threading.Event()
         """Set while anyone waits: whoever must look for changes elsewhere need not look before."""
 
     @property
     def count(self) -> int:
-        """How many wait now."""
-        return sum(len(waiting) for waiting in self._waiting.values())
+        """How many wait now; in any thread."""
+        return self._count
 
     @property
     def is_closed(self) -> bool:
         """Whether nobody may wait any longer."""
         return self._closed
+
+    def stores(self) -> list[str]:
+        """Return the stores that someone waits for; in any thread."""
+        return list(self._waiting)
 
     @contextmanager
     def place(self, store_id: str) -> Iterator[asyncio.Event]:
@@ -41,16 +52,31 @@ class Waiters:
         self._loop = asyncio.get_running_loop()
         told = asyncio.Event()
         self._waiting.setdefault(store_id, set()).add(told)
+        self._count += 1
         self.someone.set()
         try:
             yield told
         finally:
             waiting = self._waiting[store_id]
             waiting.remove(told)
+            self._count -= 1
             if not waiting:
                 del self._waiting[store_id]
             if not self._waiting:
                 self.someone.clear()
+
+    async def look(self, what: Hashable, look: Callable[[], Seen]) -> Seen:
+        """Return what a look in a thread finds; those whom one wake woke for the same thing share one look.
+
+        A look that began before the last wake is not shared: it may have been too early.
+        """
+        key = (what, self._wakes)
+        if key not in self._looks:
+            self._looks[key] = asyncio.create_task(run_in_threadpool(look))
+            self._looks[key].add_done_callback(lambda done: self._looked(key, done))
+        # Whoever goes away leaves the look to the others.
+        found: Seen = await asyncio.shield(self._looks[key])
+        return found
 
     def tell(self, store_ids: Iterable[str]) -> None:
         """Wake who waits for these stores."""
@@ -73,7 +99,13 @@ class Waiters:
         if loop is not None and not loop.is_closed():
             loop.call_soon_threadsafe(self._wake, store_ids)
 
+    def _looked(self, key: Hashable, done: asyncio.Task[Any]) -> None:
+        del self._looks[key]
+        if not done.cancelled():
+            done.exception()  # seen, though everyone may have gone away
+
     def _wake(self, store_ids: list[str] | None) -> None:
+        self._wakes += 1
         for store_id in list(self._waiting) if store_ids is None else store_ids:
             for told in self._waiting.get(store_id, ()):
                 told.set()

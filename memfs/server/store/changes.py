@@ -6,8 +6,8 @@ means something else. Safe in any thread.
 
 from sqlalchemy import Connection, bindparam, select
 
-from memfs.api.changes import ChangesPage, MemoryChange
-from memfs.core.errors import ChangeCursorExpired
+from memfs.api.changes import REDACTED, ChangesPage, MemoryChange
+from memfs.core.errors import ChangeCursorExpired, InvalidRequest
 from memfs.server.store import cursors, rows, tables
 from memfs.server.store.callers import Caller
 from memfs.server.store.database import Database
@@ -23,6 +23,7 @@ _AFTER = (
         _VERSIONS.content_sha256,
         _VERSIONS.content_size_bytes,
         _VERSIONS.created_by,
+        _VERSIONS.redacted_by,
     )
     .join_from(tables.changes, tables.versions, _VERSIONS.id == _CHANGES.version_id, isouter=True)
     .where(_CHANGES.store_id == bindparam("store_id"), _CHANGES.seq > bindparam("seq"))
@@ -51,7 +52,7 @@ class Changes:
             epoch: str = connection.execute(_EPOCH).scalar_one()
             if after is None:
                 return ChangesPage(data=[], next=cursors.encode(listing, (store.last_seq, epoch)), has_more=False)
-            seq, of_epoch = cursors.decode_moment(listing, after)
+            seq, of_epoch = _place(listing, after)
             if of_epoch != epoch or not store.feed_from <= seq <= store.last_seq:
                 raise ChangeCursorExpired(
                     "the changes after this cursor are not kept any more", remedy="List the store again"
@@ -70,7 +71,17 @@ class Changes:
         return list(connection.execute(_AFTER, {"store_id": store.id, "seq": seq, "count": limit}))
 
 
+def _place(listing: str, after: str) -> tuple[int, str]:
+    try:
+        return cursors.decode_moment(listing, after)
+    except InvalidRequest:
+        raise InvalidRequest(
+            "after is no cursor of this store's changes", remedy="Ask without after, then list the store"
+        ) from None
+
+
 def _change(row: rows.AnyRow) -> MemoryChange:
+    by = row.redacted_by if row.kind == REDACTED else row.created_by
     return MemoryChange(
         kind=row.kind,
         memory_id=row.memory_id,
@@ -79,5 +90,5 @@ def _change(row: rows.AnyRow) -> MemoryChange:
         content_sha256=row.content_sha256,
         content_size_bytes=row.content_size_bytes,
         created_at=moment(row.created_at),
-        created_by=None if row.created_by is None else rows.actor(row.created_by),
+        created_by=None if by is None else rows.actor(by),
     )
