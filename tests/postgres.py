@@ -24,6 +24,8 @@ READY_S = 60.0
 SETTINGS = {"max_connections": "200", "listen_addresses": "127.0.0.1", "log_min_messages": "fatal"}
 UNSAFE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 """Faster; a database that a test kills must not have them."""
+SWEEP = 'cat >/dev/null; for n in 1 2 3 4 5 6 7 8 9; do rm -rf "$1" 2>/dev/null && exit; sleep 1; done'
+"""Waits until nobody holds its input any more, however that one ended, and removes a directory."""
 
 
 class Cluster:
@@ -49,6 +51,7 @@ def cluster(*, is_durable: bool = False) -> Iterator[Cluster]:
     """Run a cluster until the block ends; with ``is_durable`` it survives its own kill."""
     # Where its user may go: what pytest makes belongs to whoever runs the tests.
     directory = Path(tempfile.mkdtemp(prefix="memfs-postgres-", dir="/tmp"))
+    sweeping = subprocess.Popen(["sh", "-c", SWEEP, "sweep", directory], stdin=subprocess.PIPE, start_new_session=True)
     try:
         user = unprivileged()
         os.chown(directory, user.pw_uid, user.pw_gid)
@@ -58,9 +61,10 @@ def cluster(*, is_durable: bool = False) -> Iterator[Cluster]:
         try:
             yield running
         finally:
-            stop(running)
+            stop(running, signal.SIGQUIT)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+        sweeping.communicate()
 
 
 def start(directory: Path, user: pwd.struct_passwd, *, is_durable: bool) -> Cluster:
@@ -87,10 +91,10 @@ def start(directory: Path, user: pwd.struct_passwd, *, is_durable: bool) -> Clus
             return running
 
 
-def stop(running: Cluster) -> None:
-    """End the cluster, connections or not."""
+def stop(running: Cluster, how: signal.Signals = signal.SIGINT) -> None:
+    """End the cluster, connections or not; SIGQUIT leaves its data as a crash does."""
     if running.process.poll() is None:
-        running.process.send_signal(signal.SIGINT)
+        running.process.send_signal(how)
     running.process.wait(READY_S)
 
 

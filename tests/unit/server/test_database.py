@@ -2,10 +2,12 @@
 
 import sqlite3
 import subprocess
+import threading
 import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -181,6 +183,49 @@ def test_erasing_leaves_nothing_of_what_is_deleted(database: Database, database_
 
     found = subprocess.run(["grep", "-c", "-a", "MARKER", *files], capture_output=True, text=True, check=False)
     assert found.stdout.splitlines() == [f"{file}:0" for file in files]
+
+
+def test_those_who_wait_for_an_erasure_share_the_next_one(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one under way began before they asked: it may have missed what they want erased."""
+    first_runs, others_wait = threading.Event(), threading.Event()
+    erasures: list[int] = []
+
+    def erase() -> None:
+        erasures.append(1)
+        first_runs.set()
+        assert others_wait.wait(10)
+
+    monkeypatch.setattr(database, "_ways", replace(database._ways, erase=erase))
+    with ThreadPoolExecutor(8) as pool:
+        calls = [pool.submit(database.erase)]
+        assert first_runs.wait(10)
+        calls += [pool.submit(database.erase) for _ in range(7)]
+        while database._wanted < 8:
+            first_runs.wait(0.001)
+        others_wait.set()
+        for call in calls:
+            call.result(10)
+
+    assert len(erasures) == 2
+
+
+def test_nothing_of_a_deleted_store_is_left_in_the_files(
+    database: Database, database_path: Path, stamps: Stamps
+) -> None:
+    store = SqlStore.on(database, stamps, Limits())
+    kept, gone = (store.stores.create(CALLER, CreateStore(name=name)).id for name in ("KEPT", "MARKER"))
+    for number in range(50):
+        for store_id, word in ((kept, "KEPT"), (gone, "MARKER")):
+            path, content = parse(f"/{word}/{number}"), Content.of(f"{word} ".encode() * 50 * number)
+            store.memories.create(CALLER, store_id, path, content, view=View.BASIC)
+    files = [database_path, database_path.with_name("memfs.db-wal")]
+
+    store.stores.delete(CALLER, gone)
+
+    found = {
+        word: subprocess.run(["grep", "-q", "-a", word, *files], check=False).returncode for word in ("KEPT", "MARKER")
+    }
+    assert found == {"KEPT": 0, "MARKER": 1}
 
 
 def test_the_last_moment_is_that_of_any_store_or_version(either: Database, stamps: Stamps, clock: Any) -> None:
