@@ -79,12 +79,13 @@ class Neighbours:
         with self._database.engine.connect() as borrowed:
             connection = borrowed.execution_options(isolation_level="AUTOCOMMIT")
             connection.execute(_LISTEN)
-            connection.detach()  # closed at the end, not kept for others
             driver: psycopg.Connection[object] = connection.connection.driver_connection  # type: ignore[assignment]  # psycopg's own
+            connection.detach()  # closed at the end, not kept for others
             self._is_cut_off = False
             self._waiters.tell_all()  # of what came while nobody listened
             while not self._stopped.is_set():
-                self._waiters.tell(notice.payload for notice in driver.notifies(timeout=_LISTEN_S))
+                for notice in driver.notifies(timeout=_LISTEN_S):
+                    self._waiters.tell([notice.payload])
 
 
 def _places(connection: sqlite3.Connection, stores: list[str]) -> dict[str, int | None]:
