@@ -64,8 +64,10 @@ class FlakyRemote:
         self.faults = list(faults)
         self.calls: Counter[str] = Counter()
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
+    def __getattr__(self, name: str) -> Any:
         call = getattr(self._inner, name)
+        if not callable(call):
+            return call
         if name.startswith("list_"):
             return lambda *args, **kwargs: self._listing(name, call(*args, **kwargs))
 

@@ -1,15 +1,16 @@
 """`MemoryRemote`: a remote in memory, held to the same contract suite as the one over HTTP (import it from fakes)."""
 
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any, TypeVar
 
+from memory_feed import Feed, Told
+from memory_stored import Stored
 from pydantic import ValidationError
 
+from memfs.api.changes import REDACTED, STORE_ARCHIVED, STORE_UPDATED, ChangesPage
 from memfs.api.models import ApiActor, Memory, MemoryPrefix, MemoryVersion, Operation, Page, Store, View
 from memfs.api.requests import CreateStore, UpdateStore, check_metadata
 from memfs.core import paths
@@ -18,7 +19,6 @@ from memfs.core.errors import (
     InvalidContent,
     InvalidRequest,
     NotFound,
-    PathConflict,
     PreconditionFailed,
     StoreFull,
     StoreReadOnly,
@@ -37,37 +37,6 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-@dataclass
-class _Stored:
-    """One store: its memories by id and by path, how many memories lie below each directory, its history."""
-
-    store: Store
-    memories: dict[str, Memory] = field(default_factory=dict)
-    ids: dict[str, str] = field(default_factory=dict)
-    below: Counter[str] = field(default_factory=Counter)
-    versions: list[MemoryVersion] = field(default_factory=list)
-
-    def add(self, memory: Memory) -> None:
-        self.memories[memory.id] = memory
-        self.ids[memory.path] = memory.id
-        self.below.update(_above(memory.path))
-
-    def remove(self, memory: Memory) -> None:
-        del self.memories[memory.id], self.ids[memory.path]
-        self.below.subtract(_above(memory.path))
-
-    def check_free(self, path: str, *, of: Memory | None = None) -> None:
-        """Refuse a path that is taken: itself, an ancestor or a descendant, the memory ``of`` aside."""
-        for candidate in (path, *_above(path)):
-            holder = self.ids.get(candidate)
-            if holder and (of is None or holder != of.id):
-                raise _conflict(path, candidate, holder)
-        own = 1 if of and paths.is_below(of.path, path) else 0
-        if self.below[path] > own:
-            blocker = next(p for p in sorted(self.ids) if paths.is_below(p, path) and (of is None or p != of.path))
-            raise _conflict(path, blocker, self.ids[blocker])
-
-
 class MemoryRemote:
     """A remote in memory: preconditions, occupancy of paths, versions, no-op updates, pages and limits are real."""
 
@@ -83,7 +52,7 @@ class MemoryRemote:
         self._limits = limits
         self._page_size = page_size
         self._full_page_size = full_page_size
-        self._stores: dict[str, _Stored] = {}
+        self._stores: dict[str, Stored] = {}
         self._numbers = count(1)
         self.is_closed = False
 
@@ -94,7 +63,7 @@ class MemoryRemote:
         check_metadata(asked.metadata)
         now = self._now()
         store = Store(id=self._id("memstore"), created_at=now, updated_at=now, **asked.model_dump())
-        self._stores[store.id] = _Stored(store)
+        self._stores[store.id] = Stored(store, Feed(store.id))
         return store
 
     async def retrieve_store(self, store_id: str) -> Store:
@@ -122,6 +91,7 @@ class MemoryRemote:
         )
         if changed != stored.store:
             stored.store = changed.model_copy(update={"updated_at": self._now()})
+            stored.feed.tell(Told(kind=STORE_UPDATED, at=stored.store.updated_at))
         return stored.store
 
     async def archive_store(self, store_id: str) -> Store:
@@ -129,10 +99,11 @@ class MemoryRemote:
         if stored.store.archived_at is None:
             now = self._now()
             stored.store = stored.store.model_copy(update={"archived_at": now, "updated_at": now})
+            stored.feed.tell(Told(kind=STORE_ARCHIVED, at=now))
         return stored.store
 
     async def delete_store(self, store_id: str) -> None:
-        self._stored(store_id)
+        self._stored(store_id).feed.end()
         del self._stores[store_id]
 
     def list_stores(self, *, include_archived: bool = False) -> Listing[Store]:
@@ -242,7 +213,7 @@ class MemoryRemote:
         return self._listing(items, self._full_page_size if view is View.FULL else self._page_size)
 
     async def retrieve_version(self, store_id: str, version_id: str) -> MemoryVersion:
-        found = next((one for one in self._stored(store_id).versions if one.id == version_id), None)
+        found = _version(self._stored(store_id), version_id)
         if found is None:
             raise NotFound(f"there is no version {version_id}")
         return found
@@ -255,9 +226,23 @@ class MemoryRemote:
         if any(memory.memory_version_id == version_id for memory in stored.memories.values()):
             raise InvalidRequest(f"the version {version_id} is the head of a living memory")
         described = {"path": None, "content": None, "content_sha256": None, "content_size_bytes": None}
-        redacted = version.model_copy(update={**described, "redacted_at": self._now(), "redacted_by": ACTOR})
+        now = self._now()
+        redacted = version.model_copy(update={**described, "redacted_at": now, "redacted_by": ACTOR})
         stored.versions[stored.versions.index(version)] = redacted
+        stored.feed.tell(Told(kind=REDACTED, at=now, by=ACTOR, version=version_id))
         return redacted
+
+    @property
+    def offers_changes(self) -> bool:
+        return True
+
+    async def read_changes(self, store_id: str, *, after: str | None, wait_s: float = 0) -> ChangesPage:
+        stored = self._stored(store_id)
+        return await stored.feed.read(after, wait_s, lambda wanted: _version(stored, wanted))
+
+    def forget_changes(self, store_id: str) -> None:
+        """Let every cursor of before expire."""
+        self._stored(store_id).feed.forget()
 
     async def aclose(self) -> None:
         self.is_closed = True
@@ -278,18 +263,18 @@ class MemoryRemote:
     def _id(self, prefix: str) -> str:
         return f"{prefix}_01{next(self._numbers):022d}"
 
-    def _stored(self, store_id: str) -> _Stored:
+    def _stored(self, store_id: str) -> Stored:
         if store_id not in self._stores:
             raise NotFound(f"there is no store {store_id}")
         return self._stores[store_id]
 
-    def _writable(self, store_id: str) -> _Stored:
+    def _writable(self, store_id: str) -> Stored:
         stored = self._stored(store_id)
         if stored.store.archived_at is not None:
             raise StoreReadOnly(f"the store {store_id} is archived")
         return stored
 
-    def _memory(self, stored: _Stored, memory_id: str) -> Memory:
+    def _memory(self, stored: Stored, memory_id: str) -> Memory:
         if memory_id not in stored.memories:
             raise NotFound(f"there is no memory {memory_id} in {stored.store.id}")
         return stored.memories[memory_id]
@@ -302,7 +287,7 @@ class MemoryRemote:
         check_content(raw, self._limits, path)
         return {"content": content, "content_sha256": content_sha256(raw), "content_size_bytes": len(raw)}
 
-    def _record(self, stored: _Stored, memory: Memory, operation: Operation) -> None:
+    def _record(self, stored: Stored, memory: Memory, operation: Operation) -> None:
         described = {"content", "content_sha256", "content_size_bytes"} if operation is not Operation.DELETED else set()
         stored.versions.append(
             MemoryVersion(
@@ -316,14 +301,11 @@ class MemoryRemote:
                 **memory.model_dump(include=described),
             )
         )
+        stored.feed.tell(Told(kind=operation.value, at=memory.updated_at, by=ACTOR, version=memory.memory_version_id))
 
 
-def _above(path: str) -> list[paths.StorePath]:
-    return paths.ancestors(paths.StorePath(path))
-
-
-def _conflict(path: str, blocker: str, memory_id: str) -> PathConflict:
-    return PathConflict(f"{path!a} is taken by {blocker!a}", conflicting_path=blocker, conflicting_memory_id=memory_id)
+def _version(stored: Stored, version_id: str) -> MemoryVersion | None:
+    return next((one for one in stored.versions if one.id == version_id), None)
 
 
 def _check_digest(memory: Memory, expected: str | None) -> None:

@@ -8,6 +8,7 @@ and CA settings of the environment apply as httpx reads them, except for a remot
 import asyncio
 import json
 from collections.abc import Mapping
+from contextlib import nullcontext
 from ipaddress import ip_address
 from typing import Any, Final, NoReturn, TypeVar
 from urllib.parse import quote, urlencode
@@ -43,6 +44,9 @@ class Connection:
             raise ConfigError(f"the API key for {url} is empty or has characters that no key has")
         self._base_url = str(url).rstrip("/")
         self._timeout_s = timeout_s
+        self._connect_timeout_s = connect_timeout_s
+        self.offers_changes = False
+        """Whether an answer has announced the change feed."""
         self._turn = asyncio.Semaphore(in_flight)
         self._client = httpx.AsyncClient(
             headers={
@@ -53,8 +57,9 @@ class Connection:
                 "accept": "application/json",
             },
             timeout=httpx.Timeout(timeout_s, connect=connect_timeout_s),
+            # `_turn` bounds the calls; calls that only wait for the other side come on top.
             limits=httpx.Limits(
-                max_connections=in_flight, max_keepalive_connections=in_flight, keepalive_expiry=_KEEPALIVE_S
+                max_connections=None, max_keepalive_connections=in_flight, keepalive_expiry=_KEEPALIVE_S
             ),
             transport=transport,
             trust_env=not _is_this_host(url.host),
@@ -68,8 +73,11 @@ class Connection:
         *,
         query: Mapping[str, str] | None = None,
         body: Mapping[str, Any] | None = None,
+        wait_s: float = 0,
     ) -> Result:
         """Send a request and return its answer as ``shape`` reads it.
+
+        A call that asks the other side to wait for ``wait_s`` seconds has that much more time, and holds up no other.
 
         Raises:
             MemfsError: What the answer says (`memfs.api.errors`); RemoteUnavailable where there is no usable one.
@@ -78,11 +86,14 @@ class Connection:
         url = self._base_url + where + (f"?{urlencode(query, quote_via=quote)}" if query else "")
         content = None if body is None else _encode(body)
         headers = None if body is None else {"content-type": "application/json"}
+        timeout_s = self._timeout_s + wait_s
+        limit = httpx.Timeout(timeout_s, connect=self._connect_timeout_s)
         try:
-            async with self._turn, asyncio.timeout(self._timeout_s):
-                response = await self._client.request(method, url, content=content, headers=headers)
+            async with nullcontext() if wait_s else self._turn, asyncio.timeout(timeout_s):
+                response = await self._client.request(method, url, content=content, headers=headers, timeout=limit)
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
             raise self._unreachable(error) from None
+        self.offers_changes = self.offers_changes or routes.ANNOUNCEMENT in response.headers
         if not response.is_success:
             self._raise(response)
         return self._parse(response, shape)

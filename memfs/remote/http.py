@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from pydantic import TypeAdapter
 
 from memfs.api import routes
+from memfs.api.changes import ChangesPage
 from memfs.api.models import (
     DeletedMemory,
     DeletedStore,
@@ -38,6 +39,7 @@ _MEMORY: Final = TypeAdapter(Memory)
 _MEMORIES: Final = TypeAdapter(Page[MemoryItem])
 _VERSION: Final = TypeAdapter(MemoryVersion)
 _VERSIONS: Final = TypeAdapter(Page[MemoryVersion])
+_CHANGES: Final = TypeAdapter(ChangesPage)
 _DELETED_STORE: Final = TypeAdapter(DeletedStore)
 _DELETED_MEMORY: Final = TypeAdapter(DeletedMemory)
 
@@ -179,6 +181,17 @@ class HttpRemote:
         """Clear a version for good; see `Remote`."""
         where = routes.path(routes.REDACT, store_id=store_id, version_id=version_id)
         return await self._call("POST", where, _VERSION)
+
+    @property
+    def offers_changes(self) -> bool:
+        """Whether an answer has announced the change feed; see `Remote`."""
+        return self._connection.offers_changes
+
+    async def read_changes(self, store_id: str, *, after: str | None, wait_s: float = 0) -> ChangesPage:
+        """Return what changed after a cursor; see `Remote`."""
+        query = {"after": after, "wait": f"{wait_s:g}" if wait_s else None, "limit": str(routes.CHANGES_MOST)}
+        where = routes.path(routes.CHANGES, store_id=store_id)
+        return await self._call("GET", where, _CHANGES, query=_given(query), wait_s=wait_s)
 
     async def aclose(self) -> None:
         """Let go of the connections."""

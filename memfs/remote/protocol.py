@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Protocol
 
+from memfs.api.changes import ChangesPage
 from memfs.api.models import Memory, MemoryPrefix, MemoryVersion, Store, View
 from memfs.remote.listing import Listing
 
@@ -140,6 +141,23 @@ class Remote(Protocol):
 
         May be called twice: the first ``redacted_at`` stays. Raises NotFound, InvalidRequest (the version is what a
         living memory holds now).
+        """
+        ...
+
+    @property
+    def offers_changes(self) -> bool:
+        """Whether an answer has announced the change feed; False before the first one."""
+        ...
+
+    async def read_changes(self, store_id: str, *, after: str | None, wait_s: float = 0) -> ChangesPage:
+        """Return what changed after a cursor, oldest first; None returns the cursor of now and no changes.
+
+        Only where ``offers_changes``. Changes come in the order of their commits, none left out and none twice; what a
+        listing begun after the cursor was taken shows already may be told again. Where there is none yet, the call
+        waits up to ``wait_s`` seconds (60 at most) for one, in addition to the other calls in flight.
+
+        May be repeated with the same cursor. Raises NotFound (the store, also when it goes during the wait),
+        InvalidRequest (no cursor of this store), ChangeCursorExpired (list the store again).
         """
         ...
 

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import TypeVar
 
+from memfs.api.changes import ChangesPage
 from memfs.api.models import Memory, MemoryPrefix, MemoryVersion, Page, Store, View
 from memfs.core.backoff import delay_s
 from memfs.core.errors import ConcurrentChange, MemfsError, NotFound, RateLimited, RemoteUnavailable
@@ -141,6 +142,15 @@ class Retrying:
     async def redact_version(self, store_id: str, version_id: str) -> MemoryVersion:
         """Clear a version for good; see `Remote`."""
         return await self._repeat(lambda: self._remote.redact_version(store_id, version_id))
+
+    @property
+    def offers_changes(self) -> bool:
+        """Whether an answer has announced the change feed; see `Remote`."""
+        return self._remote.offers_changes
+
+    async def read_changes(self, store_id: str, *, after: str | None, wait_s: float = 0) -> ChangesPage:
+        """Return what changed after a cursor; see `Remote`."""
+        return await self._repeat(lambda: self._remote.read_changes(store_id, after=after, wait_s=wait_s))
 
     async def aclose(self) -> None:
         """Let go of the inner remote's connections."""
