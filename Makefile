@@ -1,6 +1,6 @@
 # Two commands matter: `make demo` shows memfs at work, `make test` proves it. Both install what is missing.
 .DEFAULT_GOAL := help
-.PHONY: help setup tools demo test test-long check lint types house format bench-fs bench-pulls docs lock clean
+.PHONY: help setup tools demo test test-long check lint types house format bench-fs bench-pulls bench-server docs lock clean
 
 export PYTHON ?= python3
 bin := .venv/bin
@@ -45,6 +45,9 @@ bench-fs: setup  ## the mount beside ext4, bindfs and rclone over the same files
 
 bench-pulls: setup  ## how soon a remote edit, once applied, is seen through the mount
 	@$(bin)/python bench/pulls.py
+
+bench-server: tools  ## the store server beside a bare FastAPI endpoint, as ratios; listings and the feed's wake
+	@$(bin)/python bench/server.py
 
 docs: setup  ## write the generated pages again
 	@$(bin)/python -m memfs.config.reference > docs/CONFIGURATION.md
