@@ -4,21 +4,25 @@ Stateless but for some seconds' memory of which keys are known: any number of pr
 """
 
 import logging
+import time
 
 from fastapi import FastAPI, Request, Response
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp
 
-from memfs.api import routes
 from memfs.core.errors import InvalidRequest, MemfsError, NotFound
-from memfs.server import envelope
+from memfs.server import envelope, openapi
 from memfs.server.access import Access
 from memfs.server.context import Parts
 from memfs.server.credentials import Credentials
-from memfs.server.endpoints import changes, memories, sessions, stores, versions
+from memfs.server.endpoints import changes, memories, operations, sessions, stores, versions
+from memfs.server.metrics import Metrics
+from memfs.server.observed import Observed
 from memfs.server.options import ServerOptions
+from memfs.server.rates import Rates
 from memfs.server.store.sql import SqlStore
 from memfs.server.store.stamps import Stamps
 from memfs.server.waiters import Waiters
@@ -26,13 +30,19 @@ from memfs.server.waiters import Waiters
 _logger = logging.getLogger(__name__)
 _BAD_REQUEST = 400
 _NOT_FOUND = 404
+_NOT_ALLOWED = 405
 _FAILURE = 500
 _WORTH_PACKING = 4_096
 """Bytes of an answer from which on gzip saves more than it costs: a page of a listing, not a small memory."""
 
 
 def create_app(
-    store: SqlStore, credentials: Credentials, stamps: Stamps, options: ServerOptions, waiters: Waiters
+    store: SqlStore,
+    credentials: Credentials,
+    stamps: Stamps,
+    options: ServerOptions,
+    waiters: Waiters,
+    metrics: Metrics,
 ) -> ASGIApp:
     """Return the application.
 
@@ -42,6 +52,7 @@ def create_app(
         stamps: For the ids of requests.
         options: What the operator chose.
         waiters: Who waits for changes.
+        metrics: What it counts.
     """
     app = FastAPI(
         docs_url=None,
@@ -57,24 +68,23 @@ def create_app(
         limits=options.limits,
         body_cap=options.body_cap,
         waiters=waiters,
+        rates=Rates(options.requests_per_minute, time.monotonic),
+        metrics=metrics,
         settle_retries=options.settle_retries,
     )
-    for part in (stores, memories, versions, changes, sessions):
+    app.state.routes = []
+    for part in (stores, memories, versions, changes, sessions, operations):
         app.include_router(part.router)
-    app.add_api_route(routes.HEALTH, _health, methods=["GET"])
+        app.state.routes += part.router.routes
+    app.state.document = openapi.document(app.state.routes)
     # The lowest level: it runs on the event loop, and JSON of paths and texts shrinks well even so.
     app.add_middleware(GZipMiddleware, minimum_size=_WORTH_PACKING, compresslevel=1)
     app.add_exception_handler(MemfsError, _refused)
     app.add_exception_handler(HTTPException, _unrouted)
     app.add_exception_handler(ClientDisconnect, _gone)
     app.add_exception_handler(Exception, _failed)
-    return envelope.Envelope(app, stamps)
-
-
-def _health(request: Request) -> Response:
-    parts: Parts = request.app.state.parts
-    parts.store.check()
-    return Response('{"status":"ok"}', media_type="application/json")
+    observed = Observed(app, metrics, access_log=options.access_log)
+    return envelope.Envelope(observed, stamps)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -82,7 +92,9 @@ async def _refused(request: Request, error: Exception) -> Response:
         raise error
     if error.http_status >= _FAILURE:
         # The caller is not to blame: whoever runs the server must read it too.
-        _logger.warning("a request could not be served: %s", error)
+        _logger.warning("request %s could not be served: %s", envelope.request_id_of(request.scope), error)
+        parts: Parts = request.app.state.parts
+        parts.metrics.failed()
     return envelope.answer(error, request.scope)
 
 
@@ -101,4 +113,16 @@ async def _unrouted(request: Request, error: Exception) -> Response:
     if error.status_code == _NOT_FOUND:
         return envelope.answer(NotFound("there is no such endpoint", remedy="Check the base URL"), request.scope)
     refused = InvalidRequest(f"{request.method} is not answered here")
-    return envelope.answer(refused, request.scope, status=error.status_code, headers=error.headers)
+    headers = dict(error.headers or {})
+    if error.status_code == _NOT_ALLOWED:
+        headers["allow"] = ", ".join(sorted(_methods_at(request)))
+    return envelope.answer(refused, request.scope, status=error.status_code, headers=headers)
+
+
+def _methods_at(request: Request) -> set[str]:
+    """Return every method that the path answers; the error names those of one route of it only."""
+    found: set[str] = set()
+    for route in request.app.state.routes:
+        if isinstance(route, APIRoute) and route.path_regex.match(request.scope["path"]):
+            found |= route.methods or set()
+    return found

@@ -13,6 +13,9 @@ from starlette.datastructures import QueryParams
 from memfs.core.limits import Limits
 from memfs.server import wire
 from memfs.server.access import Access
+from memfs.server.metrics import Metrics
+from memfs.server.observed import name_actor
+from memfs.server.rates import Rates
 from memfs.server.store.callers import Caller
 from memfs.server.store.sql import SqlStore
 from memfs.server.waiters import Waiters
@@ -28,6 +31,8 @@ class Parts:
     body_cap: int
     """Bytes of a request's body that are read at all."""
     waiters: Waiters
+    rates: Rates
+    metrics: Metrics
     settle_retries: bool
     """Answer a repeated create whose first answer was lost with what the first one made."""
 
@@ -48,6 +53,8 @@ class Call:
 async def _let_in(request: Request) -> Call:
     parts: Parts = request.app.state.parts
     caller = await parts.access(request)
+    name_actor(request.scope, caller.actor)
+    parts.rates.take(caller.actor)
     return Call(
         store=parts.store,
         limits=parts.limits,

@@ -63,6 +63,12 @@ class Envelope:
                 raise
 
 
+def request_id_of(scope: Scope) -> str:
+    """Return the id that the answer to this request names."""
+    found: str = scope[_STATE]
+    return found
+
+
 def name_workspace(scope: Scope, workspace_id: str) -> None:
     """Let the answer to this request name the workspace of its credential."""
     scope[_WORKSPACE] = workspace_id

@@ -22,6 +22,7 @@ from memfs.server.credentials import Credentials
 from memfs.server.first_key import key_in
 from memfs.server.keys import Keys
 from memfs.server.listening import BACKLOG, listen
+from memfs.server.metrics import Metrics
 from memfs.server.neighbours import Neighbours
 from memfs.server.options import ServerOptions
 from memfs.server.store.database import Database
@@ -93,10 +94,11 @@ class StoreServer:
             undo.pop_all()  # all is in place: `run` closes both
         self._waiters = Waiters()
         self._database.on_commit(self._waiters.tell)
+        metrics = _metrics(self._database, self._waiters)
         self._neighbours = Neighbours(self._database, self._waiters)
         self._upkeep = _upkeep(self._database, options)
         store = SqlStore.on(self._database, stamps, options.limits)
-        app = create_app(store, Credentials(self._database, time.monotonic), stamps, options, self._waiters)
+        app = create_app(store, Credentials(self._database, time.monotonic), stamps, options, self._waiters, metrics)
         shown = f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{self._socket.getsockname()[1]}"
         self._server = _Uvicorn(
@@ -153,6 +155,16 @@ def _upkeep(database: Database, options: ServerOptions) -> list[Upkeep]:
     if options.prune_every_s is None:
         return []
     return [Upkeep(database=database, rule=options.retention, period_s=options.prune_every_s, clock_us=_now_us)]
+
+
+def _metrics(database: Database, waiters: Waiters) -> Metrics:
+    metrics = Metrics(
+        waiters=lambda: waiters.count,
+        connections=database.connections_in_use,
+        database_bytes=database.size_bytes,
+    )
+    database.on_commit(metrics.written)
+    return metrics
 
 
 def _now_us() -> int:

@@ -7,13 +7,14 @@ take it for a fault of this one memory.
 from fastapi import APIRouter, Response
 
 from memfs.api import routes
-from memfs.api.models import DeletedMemory
+from memfs.api.models import DeletedMemory, Memory, MemoryItem, Page
 from memfs.api.requests import CreateMemory, UpdateMemory
 from memfs.core import digest, paths
 from memfs.core.errors import InvalidRequest
 from memfs.core.limits import Limits
 from memfs.server import wire
 from memfs.server.context import Asked
+from memfs.server.described import described
 from memfs.server.queries import DeleteMemory, ListMemories, ReadView, WriteView, page_limit
 from memfs.server.store.listing import MemoryFilter
 from memfs.server.store.memories import MemoryChange
@@ -22,7 +23,7 @@ from memfs.server.store.versions import Content
 router = APIRouter()
 
 
-@router.post(routes.MEMORIES)
+@router.post(routes.MEMORIES, openapi_extra=described(Memory, body=CreateMemory, query=WriteView))
 def create(store_id: str, call: Asked) -> Response:
     """Make a memory at a free path."""
     try:
@@ -37,7 +38,7 @@ def create(store_id: str, call: Asked) -> Response:
     return wire.answer(made)
 
 
-@router.get(routes.MEMORIES)
+@router.get(routes.MEMORIES, openapi_extra=described(Page[MemoryItem], query=ListMemories))
 def list_by_path(store_id: str, call: Asked) -> Response:
     """List memories by path."""
     asked = wire.query(ListMemories, call.query)
@@ -48,14 +49,14 @@ def list_by_path(store_id: str, call: Asked) -> Response:
     )
 
 
-@router.get(routes.MEMORY)
+@router.get(routes.MEMORY, openapi_extra=described(Memory, query=ReadView))
 def retrieve(store_id: str, memory_id: str, call: Asked) -> Response:
     """Return a memory."""
     view = wire.query(ReadView, call.query).view
     return wire.answer(call.store.memories.retrieve(call.caller, store_id, memory_id, view=view))
 
 
-@router.post(routes.MEMORY)
+@router.post(routes.MEMORY, openapi_extra=described(Memory, body=UpdateMemory, query=WriteView))
 def update(store_id: str, memory_id: str, call: Asked) -> Response:
     """Change a memory's content, path or both."""
     try:
@@ -67,7 +68,7 @@ def update(store_id: str, memory_id: str, call: Asked) -> Response:
     return wire.answer(call.store.memories.update(call.caller, store_id, memory_id, change, view=view))
 
 
-@router.delete(routes.MEMORY)
+@router.delete(routes.MEMORY, openapi_extra=described(DeletedMemory, query=DeleteMemory))
 def delete(store_id: str, memory_id: str, call: Asked) -> Response:
     """Delete a memory; its history stays."""
     expected = wire.query(DeleteMemory, call.query).expected_content_sha256

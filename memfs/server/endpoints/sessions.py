@@ -4,17 +4,18 @@ from fastapi import APIRouter, Response
 
 from memfs.api import routes
 from memfs.api.models import Page
-from memfs.api.sessions import CreateSession, DeletedSession, MemoryStoreResource, UpdateSession
+from memfs.api.sessions import CreateSession, DeletedSession, MemoryStoreResource, NewSession, Session, UpdateSession
 from memfs.core.errors import InvalidRequest
 from memfs.server import wire
 from memfs.server.context import Asked
+from memfs.server.described import described
 from memfs.server.queries import ListSessions
 from memfs.server.store.sessions import SessionFilter
 
 router = APIRouter()
 
 
-@router.post(routes.SESSIONS)
+@router.post(routes.SESSIONS, openapi_extra=described(NewSession, body=CreateSession))
 def create(call: Asked) -> Response:
     """Make a session; this answer alone has its token."""
     call.caller.check_manages()
@@ -22,7 +23,7 @@ def create(call: Asked) -> Response:
     return wire.answer(call.store.sessions.create(call.caller, wanted, is_retry=call.is_retry))
 
 
-@router.get(routes.SESSIONS)
+@router.get(routes.SESSIONS, openapi_extra=described(Page[Session], query=ListSessions))
 def list_by_moment(call: Asked) -> Response:
     """List sessions, newest first unless asked otherwise."""
     repeated = ",".join([*call.query.getlist("statuses"), *call.query.getlist("statuses[]")])
@@ -40,13 +41,13 @@ def list_by_moment(call: Asked) -> Response:
     return wire.answer(call.store.sessions.list(call.caller, wanted, limit=asked.limit, page=asked.page))
 
 
-@router.get(routes.SESSION)
+@router.get(routes.SESSION, openapi_extra=described(Session))
 def retrieve(session_id: str, call: Asked) -> Response:
     """Return a session."""
     return wire.answer(call.store.sessions.retrieve(call.caller, session_id))
 
 
-@router.post(routes.SESSION)
+@router.post(routes.SESSION, openapi_extra=described(Session, body=UpdateSession))
 def update(session_id: str, call: Asked) -> Response:
     """Change a session's title and metadata."""
     try:
@@ -57,27 +58,27 @@ def update(session_id: str, call: Asked) -> Response:
     return wire.answer(call.store.sessions.update(call.caller, session_id, wanted))
 
 
-@router.delete(routes.SESSION)
+@router.delete(routes.SESSION, openapi_extra=described(DeletedSession))
 def delete(session_id: str, call: Asked) -> Response:
     """Delete a session; what it wrote stays."""
     call.store.sessions.delete(call.caller, session_id)
     return wire.answer(DeletedSession(id=session_id))
 
 
-@router.post(routes.ARCHIVE_SESSION)
+@router.post(routes.ARCHIVE_SESSION, openapi_extra=described(Session))
 def archive(session_id: str, call: Asked) -> Response:
     """End a session; the body, if there is one, says nothing."""
     return wire.answer(call.store.sessions.archive(call.caller, session_id))
 
 
-@router.get(routes.SESSION_RESOURCES)
+@router.get(routes.SESSION_RESOURCES, openapi_extra=described(Page[MemoryStoreResource]))
 def list_resources(session_id: str, call: Asked) -> Response:
     """List a session's stores, all on one page."""
     found = call.store.sessions.retrieve(call.caller, session_id).resources
     return wire.answer(Page[MemoryStoreResource](data=found))
 
 
-@router.post(routes.SESSION_RESOURCES)
+@router.post(routes.SESSION_RESOURCES, openapi_extra=described(MemoryStoreResource))
 def add_resource(session_id: str, call: Asked) -> Response:
     """Refuse: stores are attached when a session is made, and there are no other resources here."""
     call.store.sessions.check_changeable(call.caller, session_id)

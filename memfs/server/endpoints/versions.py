@@ -3,18 +3,19 @@
 from fastapi import APIRouter, Response
 
 from memfs.api import routes
-from memfs.api.models import View
+from memfs.api.models import MemoryVersion, Page, View
 from memfs.api.requests import Nothing
 from memfs.core.errors import InvalidRequest
 from memfs.server import wire
 from memfs.server.context import Asked
+from memfs.server.described import described
 from memfs.server.queries import ListVersions, ReadView, page_limit
 from memfs.server.store.versions import VersionFilter
 
 router = APIRouter()
 
 
-@router.get(routes.VERSIONS)
+@router.get(routes.VERSIONS, openapi_extra=described(Page[MemoryVersion], query=ListVersions))
 def list_newest(store_id: str, call: Asked) -> Response:
     """List versions, newest first."""
     asked = wire.query(ListVersions, call.query)
@@ -33,14 +34,14 @@ def list_newest(store_id: str, call: Asked) -> Response:
     )
 
 
-@router.get(routes.VERSION)
+@router.get(routes.VERSION, openapi_extra=described(MemoryVersion, query=ReadView))
 def retrieve(store_id: str, version_id: str, call: Asked) -> Response:
     """Return a version."""
     view = wire.query(ReadView, call.query).view
     return wire.answer(call.store.versions.retrieve(call.caller, store_id, version_id, view=view))
 
 
-@router.post(routes.REDACT)
+@router.post(routes.REDACT, openapi_extra=described(MemoryVersion, body=Nothing))
 def redact(store_id: str, version_id: str, call: Asked) -> Response:
     """Clear a version for good; the body is empty or ``{}``."""
     try:

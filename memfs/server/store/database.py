@@ -10,14 +10,18 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, QueuePool, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from memfs.core.errors import MemfsError, RemoteUnavailable
 
+_SIZE = text("SELECT pg_database_size(current_database())")
+_SIZE_SQLITE = text("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
 TOLD = "memfs_told"
-"""In a writing connection's ``info``: the ids of the stores whose feed the transaction adds to."""
+"""In a writing connection's ``info``: the transaction's `Told`."""
+Told = dict[str, list[str]]
+"""By store, the kinds of changes that a transaction tells to the feed; none for a store that is deleted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +35,7 @@ class Ways:
     """Return what a failure of the database is to whoever asked; None for a bug."""
     turn: AbstractContextManager[object] = field(default_factory=nullcontext)
     """Held by a write from its begin to its end, where the engine has one writer."""
-    announce: Callable[[Connection, set[str]], None] = lambda _connection, _told: None
+    announce: Callable[[Connection, Told], None] = lambda _connection, _told: None
     """Called before a write commits: tell other processes of these stores' changes, if it commits."""
     erase: Callable[[], None] | None = None
     """Leave nothing in the files of what was deleted before; None where the engine cannot."""
@@ -42,7 +46,7 @@ class Database:
 
     def __init__(self, ways: Ways) -> None:
         self._ways = ways
-        self._listeners: list[Callable[[set[str]], None]] = []
+        self._listeners: list[Callable[[Told], None]] = []
         self._erasing = threading.Lock()
         self._counting = threading.Lock()
         self._wanted = self._erased = 0
@@ -57,8 +61,8 @@ class Database:
         """Whether the database is one file, of which this process may be the only user."""
         return self.engine.dialect.name == "sqlite"
 
-    def on_commit(self, listener: Callable[[set[str]], None]) -> None:
-        """Have ``listener`` called with the ids of the stores that a committed write changed, in the writer's thread.
+    def on_commit(self, listener: Callable[[Told], None]) -> None:
+        """Have ``listener`` called with what a committed write told to the feed, in the writer's thread.
 
         It must return at once and raise nothing.
         """
@@ -83,7 +87,7 @@ class Database:
             ConcurrentChange: Two writes were in each other's way; nothing was changed.
         """
         with self._foreseen(), self._ways.turn, self._ways.writing.begin() as connection:
-            told: set[str] = set()
+            told: Told = {}
             connection.info[TOLD] = told
             yield connection
             if told:
@@ -112,6 +116,19 @@ class Database:
             with self._foreseen(), self._ways.turn:
                 self._ways.erase()
             self._erased = covered
+
+    def connections_in_use(self) -> int:
+        """Return how many connections transactions hold now."""
+        pool = self._ways.writing.pool
+        return pool.checkedout() if isinstance(pool, QueuePool) else 0
+
+    def size_bytes(self) -> int:
+        """Return how large the database is; 0 if it does not say."""
+        try:
+            with self._ways.reading.begin() as connection:
+                return int(connection.execute(_SIZE_SQLITE if self.is_sqlite else _SIZE).scalar_one())
+        except DBAPIError:
+            return 0
 
     def close(self) -> None:
         """Close every connection that is not in use."""

@@ -10,7 +10,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from memfs.core.errors import ConcurrentChange, ConfigError, MemfsError, RemoteUnavailable
-from memfs.server.store.database import Database, Ways
+from memfs.server.store.database import Database, Told, Ways
 
 CHANNEL = "memfs_changes"
 """Where processes tell each other which store has changed."""
@@ -140,6 +140,6 @@ def _hide_values(error: DBAPIError, cause: BaseException | None, state: str) -> 
     error.args = (f"({type(cause).__name__}) {shown}",)
 
 
-def _announce(connection: Connection, told: set[str]) -> None:
+def _announce(connection: Connection, told: Told) -> None:
     for store_id in sorted(told):
         connection.execute(_NOTIFY, {"channel": CHANNEL, "store_id": store_id})

@@ -61,12 +61,12 @@ class Turn:
         connection.execute(_TAKE, counted)
         told = {"store_id": self.store_id, "seq": self.seq, "kind": kind.value, "created_at": self.at_us}
         connection.execute(_TELL, told | {"memory_id": memory_id, "version_id": version_id})
-        note(connection, self.store_id)
+        note(connection, self.store_id, kind)
 
 
-def note(connection: Connection, store_id: str) -> None:
+def note(connection: Connection, store_id: str, *kinds: Kind) -> None:
     """Have whoever waits for the store woken when the transaction commits."""
-    connection.info[TOLD].add(store_id)
+    connection.info[TOLD].setdefault(store_id, []).extend(kind.value for kind in kinds)
 
 
 def take(store: AnyRow, stamps: Stamps) -> Turn:

@@ -13,6 +13,7 @@ from memfs.core.limits import Limits
 from memfs.server.app import create_app
 from memfs.server.credentials import Credentials
 from memfs.server.keys import Keys
+from memfs.server.metrics import Metrics
 from memfs.server.options import ServerOptions
 from memfs.server.store.database import Database
 from memfs.server.store.sql import SqlStore
@@ -34,9 +35,9 @@ def ask(database: Database, stamps: Stamps, clock: Any) -> Callable[..., httpx.R
 
     async def once(method: str, path: str, *, settle_retries: bool = True, **more: Any) -> httpx.Response:
         store = SqlStore.on(database, stamps, Limits())
-        app = create_app(
-            store, Credentials(database, clock), stamps, ServerOptions(settle_retries=settle_retries), Waiters()
-        )
+        options = ServerOptions(settle_retries=settle_retries)
+        metrics = Metrics(waiters=int, connections=int, database_bytes=int)
+        app = create_app(store, Credentials(database, clock), stamps, options, Waiters(), metrics)
         transport = httpx.ASGITransport(app)
         headers = {"authorization": f"Bearer {TOKEN}", **more.pop("headers", {})}
         async with httpx.AsyncClient(transport=transport, base_url="http://server") as client:

@@ -1,0 +1,135 @@
+"""The OpenAPI document: every endpoint of the API, made from its route and the models that it reads and answers.
+
+Made once per server. The models are said once, for the wire; here they only get their names.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from starlette.routing import BaseRoute
+
+import memfs
+from memfs.server.described import Described, description_of
+
+_REFERENCE = "#/components/schemas/{model}"
+_ERRORS = {
+    400: "The request breaks a rule of the API, or the store is archived",
+    401: "The credential is missing or unknown",
+    403: "The credential may not do this",
+    404: "There is no such store, memory, version or session for this credential",
+    405: "The endpoint does not answer this method",
+    409: "What is stored does not allow the change; x-should-retry tells whether repeating can help",
+    410: "The cursor of the change feed is older than what is kept: list the store again",
+    413: "The body is larger than the server reads",
+    429: "More requests than the server grants this credential; retry-after says when to go on",
+    500: "The server failed; its log has the request's id",
+    503: "The server is stopping",
+    529: "The database cannot be used now",
+}
+_ENVELOPE: dict[str, Any] = {
+    "type": "object",
+    "required": ["type", "error", "request_id"],
+    "properties": {
+        "type": {"const": "error"},
+        "error": {
+            "type": "object",
+            "required": ["type", "message"],
+            "properties": {
+                "type": {"type": "string"},
+                "message": {"type": "string"},
+                "details": {"type": "object"},
+                "conflicting_path": {"type": "string"},
+                "conflicting_memory_id": {"type": "string"},
+            },
+        },
+        "request_id": {"type": "string", "pattern": "^req_"},
+    },
+}
+
+
+def document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
+    """Return the OpenAPI 3.1 document of the endpoints among some routes."""
+    schemas: dict[str, Any] = {"Error": _ENVELOPE}
+    paths: dict[str, dict[str, Any]] = {}
+    for route in routes:
+        found = description_of(route.openapi_extra) if isinstance(route, APIRoute) else None
+        if isinstance(route, APIRoute) and found is not None:
+            for method in route.methods or ():
+                paths.setdefault(route.path, {})[method.lower()] = _operation(route, method, found, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Memory Stores API",
+            "version": memfs.__version__,
+            "description": "The hosted Memory Stores API as `memfs serve` speaks it, with a change feed.",
+        },
+        "security": [{"bearer": []}, {"apiKey": []}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {
+                "bearer": {"type": "http", "scheme": "bearer"},
+                "apiKey": {"type": "apiKey", "in": "header", "name": "x-api-key"},
+            },
+        },
+    }
+
+
+def _operation(route: APIRoute, method: str, found: Described, schemas: dict[str, Any]) -> dict[str, Any]:
+    kind = route.path.removeprefix("/v1/").split("/")
+    operation: dict[str, Any] = {
+        "operationId": f"{method.lower()}_{'_'.join(part.strip('{}') for part in kind)}",
+        "summary": (route.description or route.name).splitlines()[0],
+        "tags": [next((part for part in reversed(kind) if part in _TAGS), kind[0])],
+        "parameters": [
+            {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+            for name in (part[1:-1] for part in kind if part.startswith("{"))
+        ],
+        "responses": {"200": _answer("Done", _named(found.answer, schemas, "serialization"))}
+        | {str(status): _answer(text, {"$ref": "#/components/schemas/Error"}) for status, text in _ERRORS.items()},
+    }
+    if found.query is not None:
+        operation["parameters"] += _parameters(found.query, schemas)
+    if found.body is not None:
+        content = {"application/json": {"schema": _named(found.body, schemas, "validation")}}
+        operation["requestBody"] = {"required": bool(found.body.model_fields), "content": content}
+    return operation
+
+
+_TAGS = frozenset({"memory_stores", "memories", "memory_versions", "changes", "sessions"})
+
+
+def _parameters(query: type[BaseModel], schemas: dict[str, Any]) -> list[dict[str, Any]]:
+    schema = query.model_json_schema(by_alias=True, ref_template=_REFERENCE)
+    schemas.update(schema.pop("$defs", {}))
+    required = schema.get("required", [])
+    return [
+        {"name": name, "in": "query", "required": name in required, "schema": _without_null(one)}
+        for name, one in schema["properties"].items()
+    ]
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a parameter's schema: one that is left out is left out, there is no null in a query."""
+    kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
+    found = {key: value for key, value in schema.items() if key not in {"anyOf", "title"}}
+    if found.get("default", ...) is None:
+        del found["default"]
+    return (kinds[0] if len(kinds) == 1 else {"anyOf": kinds} if kinds else {}) | found
+
+
+def _named(model: type[BaseModel], schemas: dict[str, Any], mode: Any) -> dict[str, Any]:  # noqa: ANN401  (pydantic's own two literals)
+    name = model.__name__.replace("[", "Of").replace("]", "").replace(", ", "Or")
+    name = "".join(character for character in name if character.isalnum())
+    if name not in schemas:
+        schema = model.model_json_schema(mode=mode, ref_template=_REFERENCE)
+        schemas.update(schema.pop("$defs", {}))
+        schemas[name] = schema
+    return {"$ref": _REFERENCE.format(model=name)}
+
+
+def _answer(text: str, schema: dict[str, Any]) -> dict[str, Any]:
+    headers = {"request-id": {"schema": {"type": "string"}}, "memfs-changes": {"schema": {"type": "string"}}}
+    return {"description": text, "headers": headers, "content": {"application/json": {"schema": schema}}}
