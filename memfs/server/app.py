@@ -74,8 +74,9 @@ def create_app(
     )
     app.state.routes = []
     for part in (stores, memories, versions, changes, sessions, operations):
-        app.include_router(part.router)
         app.state.routes += part.router.routes
+    # Not as included routers: each of them would be a further round of matching for each request.
+    app.router.routes += app.state.routes
     app.state.document = openapi.document(app.state.routes)
     # The lowest level: it runs on the event loop, and JSON of paths and texts shrinks well even so.
     app.add_middleware(GZipMiddleware, minimum_size=_WORTH_PACKING, compresslevel=1)

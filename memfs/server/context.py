@@ -50,7 +50,8 @@ class Call:
     """An attempt before this one may have done what is asked, and its answer was lost."""
 
 
-async def _let_in(request: Request) -> Call:
+async def let_in(request: Request) -> Call:
+    """Return the call that a request is, or refuse it."""
     parts: Parts = request.app.state.parts
     caller = await parts.access(request)
     name_actor(request.scope, caller.actor)
@@ -65,4 +66,4 @@ async def _let_in(request: Request) -> Call:
     )
 
 
-Asked = Annotated[Call, Depends(_let_in)]
+Asked = Annotated[Call, Depends(let_in)]

@@ -12,9 +12,10 @@ from memfs.server import wire
 from memfs.server.context import Asked, Parts
 from memfs.server.described import described
 from memfs.server.queries import FollowChanges
+from memfs.server.routing import CallRoute
 from memfs.server.waiters import told_or_gone
 
-router = APIRouter()
+router = APIRouter(route_class=CallRoute)
 
 
 @router.get(routes.CHANGES, openapi_extra=described(ChangesPage, query=FollowChanges))

@@ -16,11 +16,12 @@ from memfs.server import wire
 from memfs.server.context import Asked
 from memfs.server.described import described
 from memfs.server.queries import DeleteMemory, ListMemories, ReadView, WriteView, page_limit
+from memfs.server.routing import CallRoute
 from memfs.server.store.listing import MemoryFilter
 from memfs.server.store.memories import MemoryChange
 from memfs.server.store.versions import Content
 
-router = APIRouter()
+router = APIRouter(route_class=CallRoute)
 
 
 @router.post(routes.MEMORIES, openapi_extra=described(Memory, body=CreateMemory, query=WriteView))

@@ -10,9 +10,10 @@ from memfs.server import wire
 from memfs.server.context import Asked
 from memfs.server.described import described
 from memfs.server.queries import ListSessions
+from memfs.server.routing import CallRoute
 from memfs.server.store.sessions import SessionFilter
 
-router = APIRouter()
+router = APIRouter(route_class=CallRoute)
 
 
 @router.post(routes.SESSIONS, openapi_extra=described(NewSession, body=CreateSession))

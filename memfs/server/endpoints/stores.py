@@ -10,9 +10,10 @@ from memfs.server import wire
 from memfs.server.context import Asked
 from memfs.server.described import described
 from memfs.server.queries import ListStores
+from memfs.server.routing import CallRoute
 from memfs.server.store.stores import StoreFilter
 
-router = APIRouter()
+router = APIRouter(route_class=CallRoute)
 
 
 @router.post(routes.STORES, openapi_extra=described(Store, body=CreateStore))

@@ -10,9 +10,10 @@ from memfs.server import wire
 from memfs.server.context import Asked
 from memfs.server.described import described
 from memfs.server.queries import ListVersions, ReadView, page_limit
+from memfs.server.routing import CallRoute
 from memfs.server.store.versions import VersionFilter
 
-router = APIRouter()
+router = APIRouter(route_class=CallRoute)
 
 
 @router.get(routes.VERSIONS, openapi_extra=described(Page[MemoryVersion], query=ListVersions))
