@@ -96,7 +96,7 @@ def headers(error: MemfsError) -> dict[str, str]:
 
     Clients repeat every 409 unless told otherwise: a refusal that stays one says so, and costs one request, not three.
     """
-    if isinstance(error, Conflicted) and not error.retryable:
+    if isinstance(error, Conflicted | ChangeCursorExpired) and not error.retryable:
         return {routes.SHOULD_RETRY: "false"}
     if isinstance(error, RemoteUnavailable) and error.retry_after_s is not None:
         return {routes.RETRY_AFTER: f"{error.retry_after_s:g}"}
