@@ -6,11 +6,12 @@ to an engine is in `memfs.server.store.sqlite` and `memfs.server.store.postgresq
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from typing import Any
 
-from sqlalchemy import Connection, Engine, QueuePool, text
+from sqlalchemy import Connection, Engine, QueuePool, Row, Select, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
@@ -30,6 +31,8 @@ class Ways:
 
     reading: Engine
     """Its transactions see one state and change nothing."""
+    looking: Engine
+    """Runs single statements that change nothing, without a transaction around them."""
     writing: Engine
     foreseen: Callable[[DBAPIError], MemfsError | None]
     """Return what a failure of the database is to whoever asked; None for a bug."""
@@ -77,6 +80,15 @@ class Database:
         """
         with self._foreseen(), self._ways.reading.begin() as connection:
             yield connection
+
+    def look(self, query: Select[Any], bound: Mapping[str, object]) -> Row[Any] | None:
+        """Return the first row of one statement. It sees one state, so it needs no transaction, which costs more.
+
+        Raises:
+            RemoteUnavailable: The database is busy for longer than anyone should wait, or cannot be reached.
+        """
+        with self._foreseen(), self._ways.looking.connect() as connection:
+            return connection.execute(query, bound).first()
 
     @contextmanager
     def write(self) -> Iterator[Connection]:

@@ -22,6 +22,16 @@ from memfs.server.store.versions import Content, record
 
 _MEMORIES = tables.memories.c
 _VERSIONS = tables.versions.c
+_LIVING = (
+    select(tables.memories)
+    .join(tables.stores, tables.stores.c.id == _MEMORIES.store_id)
+    .where(
+        _MEMORIES.id == bindparam("memory_id"),
+        _MEMORIES.store_id == bindparam("store_id"),
+        tables.stores.c.workspace_id == bindparam("workspace_id"),
+    )
+)
+_LIVING_FULL = _LIVING.add_columns(_VERSIONS.content).join(tables.versions, _VERSIONS.id == _MEMORIES.version_id)
 _INSERT = insert(tables.memories)
 _UPDATE = update(tables.memories).where(_MEMORIES.id == bindparam("memory_id"))
 _DELETE = delete(tables.memories).where(_MEMORIES.id == bindparam("memory_id"))
@@ -74,6 +84,9 @@ class Memories:
         Raises:
             NotFound: There is no such store, or it has no such memory.
         """
+        found = self._living(caller, store_id, memory_id, view)
+        if found is not None:
+            return rows.memory(found, found.content if view is View.FULL else None)
         with self._database.read() as connection:
             rows.existing_store(connection, caller, store_id)
             return _answer(connection, store_id, memory_id, view)
@@ -139,6 +152,13 @@ class Memories:
             )  # fmt: skip
             connection.execute(_DELETE, {"memory_id": memory_id})
             turn.tell(connection, Kind.DELETED, memory_id=memory_id, version_id=version_id, difference=-1)
+
+    def _living(self, caller: Caller, store_id: str, memory_id: str, view: View) -> rows.AnyRow | None:
+        """Return a memory's row in one look, the content with it if it is shown; why there is none takes another."""
+        if not (caller.sees(store_id) and rows.can_exist(store_id) and rows.can_exist(memory_id)):
+            return None
+        which = {"store_id": store_id, "memory_id": memory_id, "workspace_id": caller.workspace_id}
+        return self._database.look(_LIVING_FULL if view is View.FULL else _LIVING, which)
 
     def _refuse_full(self, store: rows.AnyRow) -> None:
         if store.memories >= self._limits.memories:

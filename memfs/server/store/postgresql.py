@@ -50,6 +50,7 @@ def postgresql_database(url: str) -> Database:
     return Database(
         Ways(
             reading=engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True),
+            looking=engine.execution_options(isolation_level="AUTOCOMMIT"),
             writing=engine,
             foreseen=foreseen,
             announce=_announce,

@@ -39,11 +39,12 @@ def sqlite_database(path: Path) -> Database:
     return Database(
         Ways(
             reading=engine,
+            looking=_alone(engine),
             writing=immediate(engine),
             foreseen=_foreseen,
             # Waiting here is fair and wakes at once; SQLite itself would have each writer sleep and try again.
             turn=threading.Lock(),
-            erase=lambda: _erase(engine.execution_options(**{_BEGIN: ""})),
+            erase=lambda: _erase(_alone(engine)),
         )
     )
 
@@ -88,6 +89,11 @@ def sqlite_engine(path: Path, *, foreign_keys: bool = True) -> Engine:
 def immediate(engine: Engine) -> Engine:
     """Return the engine with transactions that exclude every other write from their begin."""
     return engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
+
+
+def _alone(engine: Engine) -> Engine:
+    """Return the engine with each statement by itself, in no transaction."""
+    return engine.execution_options(**{_BEGIN: ""})
 
 
 def _begin(connection: Connection) -> None:
