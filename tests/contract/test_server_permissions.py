@@ -24,6 +24,7 @@ MANAGE = (401, 404, 404, 403, 403, 401, 403)
 OF_SESSION = (401, 404, 403, 403, 403, 401, 403)
 LOOK_AT_SESSION = (401, 404, 403, 403, 200, 401, 200)
 MAKE = (401, 200, 403, 403, 403, 401, 403)
+OPEN = (200,) * len(ASKING)
 Row = tuple[dict[str, Any] | None, tuple[int, ...]]
 TABLE: dict[tuple[str, str], Row] = {
     ("POST", routes.STORES): ({"name": "New"}, MAKE),
@@ -49,6 +50,11 @@ TABLE: dict[tuple[str, str], Row] = {
     ("POST", routes.ARCHIVE_SESSION): (None, OF_SESSION),
     ("GET", routes.SESSION_RESOURCES): (None, LOOK_AT_SESSION),
     ("POST", routes.SESSION_RESOURCES): ({"type": "file"}, OF_SESSION),
+    ("GET", routes.HEALTH): (None, OPEN),
+    ("GET", routes.READY): (None, OPEN),
+    ("GET", routes.METRICS): (None, OPEN),
+    ("GET", routes.OPENAPI): (None, OPEN),
+    ("GET", routes.DOCS): (None, OPEN),
 }
 
 
