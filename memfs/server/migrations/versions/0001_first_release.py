@@ -31,6 +31,10 @@ def upgrade() -> None:
         sa.Column("memories", sa.BigInteger, nullable=False),
         sa.Index("stores_newest", "created_at", "id"),
     )
+    _make_memories()
+
+
+def _make_memories() -> None:
     op.create_table(
         "memories",
         sa.Column("id", _BYTES_ORDER, primary_key=True),
