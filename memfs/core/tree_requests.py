@@ -112,7 +112,7 @@ class Answer:
     error: str = ""
     errno: int = 0
     facts: dict[str, Any] = field(default_factory=dict)
-    """Answer to `Ping`: ``pid``, ``mount_point``, ``stores``."""
+    """Answer to `Ping`: ``pid``, ``mount_point``, ``stores``, ``nodes`` (how many entries the kernel knows)."""
 
 
 _KINDS: dict[str, type[Request]] = {

@@ -222,6 +222,9 @@ class FileSystem:
             case Changed():
                 return Answer()
             case Ping():
-                return Answer(facts={"pid": os.getpid(), "stores": [one.attachment.store_id for one in self.stores]})
+                with self._lock:
+                    nodes = len(self._mounted.table)
+                stores = [one.attachment.store_id for one in self.stores]
+                return Answer(facts={"pid": os.getpid(), "stores": stores, "nodes": nodes})
             case _ as never:
                 assert_never(never)

@@ -91,6 +91,10 @@ class NodeTable:
         self._next = ROOT + 1
         self._dropped = dropped
 
+    def __len__(self) -> int:
+        """Return how many nodes there are: the mount's root, the stores', and what the kernel knows below."""
+        return len(self._nodes)
+
     def get(self, nodeid: int) -> Node:
         """Return the node the kernel means.
 

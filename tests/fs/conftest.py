@@ -1,7 +1,8 @@
-"""Each test of this folder runs twice: against the file system in this process, and through a real mount."""
+"""Each test of this folder runs in this process and through a real mount, each in both ways of opening."""
 
 import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,12 @@ from fs.files import Files
 from fs.worlds import InProcess, ThroughMount, World
 
 _number = itertools.count(1)
-KINDS: dict[str, Callable[[Path], World]] = {"inprocess": InProcess, "mount": ThroughMount}
+KINDS: dict[str, Callable[[Path], World]] = {
+    "inprocess": InProcess,
+    "inprocess-asking": partial(InProcess, asks_to_open=True),
+    "mount": ThroughMount,
+    "mount-asking": partial(ThroughMount, open_upcalls="always"),
+}
 
 
 @pytest.fixture(scope="session", params=KINDS)

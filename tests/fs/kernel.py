@@ -27,7 +27,10 @@ UMASK = 0o022
 class Kernel(Files):
     """A FileSystem seen through system calls."""
 
-    def __init__(self, make: Callable[[Callable[[Invalidation], None]], FileSystem]) -> None:
+    def __init__(
+        self, make: Callable[[Callable[[Invalidation], None]], FileSystem], *, asks_to_open: bool = False
+    ) -> None:
+        self.asks_to_open = asks_to_open
         self.told: list[Invalidation] = []
         self.pending: list[Invalidation] = []
         self._names: dict[tuple[int, bytes], int] = {}
@@ -74,7 +77,7 @@ class Kernel(Files):
     def iterate(self, path: str | bytes) -> Iterator[bytes]:
         node, cookie = self._walk(path), 0
         while True:
-            self._settle()
+            self.settle()
             with answered():
                 entries = list(zip(range(NAMES_AT_A_TIME), self.filesystem.readdir(node, cookie), strict=False))
             if not entries:
@@ -145,9 +148,16 @@ class Kernel(Files):
 
     def drop_caches(self) -> None:
         """Forget every name."""
-        self._settle()
+        self.settle()
         for parent, name in list(self._names):
             self._drop(parent, name)
+
+    def open_node(self, node: int, flags: int) -> int:
+        """Open a node that is there, where the kernel asks for that; return the handle."""
+        if not self.asks_to_open:
+            return 0
+        with answered():
+            return self.filesystem.open(node, flags)
 
     def _open(self, path: str | bytes, flags: int, mode: int) -> OpenFile:
         parent, name = self._parent(path)
@@ -158,14 +168,16 @@ class Kernel(Files):
             assert handle > 0
             self._met(parent, name, attributes)
             self._stale(parent)
-            return KernelFile(self, attributes.nodeid, flags)
+            return KernelFile(self, attributes.nodeid, flags, handle)
         if flags & os.O_EXCL:
             raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))
-        if stat.S_ISDIR(self.stat_node(node).mode) and flags & os.O_ACCMODE != os.O_RDONLY:
+        is_directory = stat.S_ISDIR(self.stat_node(node).mode)
+        if is_directory and (flags & os.O_ACCMODE != os.O_RDONLY or flags & (os.O_CREAT | os.O_TRUNC)):
             raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
         if flags & os.O_TRUNC:
             self.set_node(node, SetAttributes(size=0))
-        return KernelFile(self, node, flags)
+        handle = 0 if is_directory else self.open_node(node, flags)
+        return KernelFile(self, node, flags, handle)
 
     def _set(self, path: str | bytes, change: SetAttributes) -> None:
         self._again_when_stale(lambda: self.set_node(self._walk(path), change))
@@ -202,7 +214,7 @@ class Kernel(Files):
         return node, name
 
     def _walk(self, path: str | bytes) -> int:
-        self._settle()
+        self.settle()
         node = ROOT
         for name in filter(None, os.fsencode(path).split(b"/")):
             node = self._step(node, name)
@@ -255,7 +267,8 @@ class Kernel(Files):
         self.told.append(invalidation)
         self.pending.append(invalidation)
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
+        """Take note of everything that was told."""
         pending, self.pending[:] = list(self.pending), []
         for invalidation in pending:
             match invalidation:
@@ -268,8 +281,8 @@ class Kernel(Files):
 class KernelFile(OpenFile):
     """A file that was opened without an upcall: it holds its node, and says its flags with every write."""
 
-    def __init__(self, kernel: Kernel, node: int, flags: int) -> None:
-        self._kernel, self._node, self._flags = kernel, node, flags
+    def __init__(self, kernel: Kernel, node: int, flags: int, handle: int) -> None:
+        self._kernel, self._node, self._flags, self._handle = kernel, node, flags, handle
         kernel.hold(node)
 
     def read(self, size: int = WHOLE, offset: int = 0) -> bytes:
@@ -295,7 +308,15 @@ class KernelFile(OpenFile):
     def stat(self) -> Stat:
         return self._kernel.stat_node(self._node)
 
+    def set_mode(self, mode: int) -> None:
+        self._kernel.set_node(self._node, SetAttributes(mode=stat.S_IFREG | mode))
+
+    def set_times(self, atime_ns: int, mtime_ns: int) -> None:
+        self._kernel.set_node(self._node, SetAttributes(atime_ns=atime_ns, mtime_ns=mtime_ns))
+
     def close(self) -> None:
+        if self._kernel.asks_to_open and self._handle:
+            self._kernel.filesystem.release(self._node, self._handle)
         self._kernel.let_go(self._node)
 
 

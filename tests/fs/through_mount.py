@@ -88,6 +88,12 @@ class Descriptor(OpenFile):
     def stat(self) -> Stat:
         return _stat(os.fstat(self._descriptor))
 
+    def set_mode(self, mode: int) -> None:
+        os.fchmod(self._descriptor, mode)
+
+    def set_times(self, atime_ns: int, mtime_ns: int) -> None:
+        os.utime(self._descriptor, ns=(atime_ns, mtime_ns))
+
     def close(self) -> None:
         os.close(self._descriptor)
 

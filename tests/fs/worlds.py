@@ -11,6 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 from fs.files import Files
@@ -38,6 +39,8 @@ from memfs.tree.atomic import stage
 from memfs.vfs.filesystem import FileSystem
 from memfs.vfs.values import Ownership
 
+DEFAULTS = Limits()
+BARRIER = "other/barrier.md"
 SERVING = Path(__file__).parents[1] / "mount/serving.py"
 LIMIT_S = 20.0
 LONGEST_S = 90.0
@@ -80,6 +83,9 @@ class World(ABC):
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
+
+    def settle(self) -> None:  # noqa: B027  (nothing to wait for where the kernel is told at once)
+        """Return once the kernel was told everything that the mount had to tell it until now."""
 
     @abstractmethod
     def ask(self, request: Request) -> Answer:
@@ -174,22 +180,33 @@ class World(ABC):
 class InProcess(World):
     """No kernel: the adapter of these tests plays it."""
 
-    def __init__(self, directory: Path, stores: Sequence[Attachment] = STORES) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        stores: Sequence[Attachment] = STORES,
+        *,
+        limits: Limits = DEFAULTS,
+        asks_to_open: bool = False,
+    ) -> None:
         super().__init__(prepare(directory / "state", stores))
         self.kernel = Kernel(
             lambda invalidate: FileSystem(
                 self.layout,
-                limits=Limits(),
+                limits=limits,
                 names=Names(),
                 ownership=Ownership(uid=os.geteuid(), gid=os.getegid(), umask=0o022),
                 clock_ns=time.monotonic_ns,
                 invalidate=invalidate,
-            )
+            ),
+            asks_to_open=asks_to_open,
         )
         self.files = self.kernel
 
     def ask(self, request: Request) -> Answer:
         return self.kernel.filesystem.apply(request)
+
+    def settle(self) -> None:
+        self.kernel.settle()
 
     def close(self) -> None:
         self.kernel.filesystem.close()
@@ -198,14 +215,29 @@ class InProcess(World):
 class ThroughMount(World):
     """A process serves the state at a mount point; nothing here is in that process."""
 
-    def __init__(self, directory: Path, stores: Sequence[Attachment] = STORES) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        stores: Sequence[Attachment] = STORES,
+        *,
+        limits: Limits = DEFAULTS,
+        open_upcalls: str = "auto",
+    ) -> None:
         super().__init__(prepare(directory / "state", stores))
         self._point = directory / "point"
         self._point.mkdir()
         self._log = directory / "log"
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", SERVING, self.layout.root, self._point, "auto"],
+                [
+                    sys.executable,
+                    "-I",
+                    SERVING,
+                    self.layout.root,
+                    self._point,
+                    open_upcalls,
+                    *(f"{name}={figure}" for name, figure in asdict(limits).items()),
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -239,6 +271,24 @@ class ThroughMount(World):
                 os.close(directory)
             caller.sendall(encode_request(request))
             return decode_answer(reader.readline())
+
+    def settle(self) -> None:
+        """Pull a file: notices arrive in the order of what they are about, so once it is seen all before it are."""
+        self.pull(BARRIER, b"")
+        told = self.observe(BARRIER)
+        assert told is not None
+        until(lambda: self.files.exists(BARRIER) and self.files.stat(BARRIER).inode == told.inode)
+
+    @property
+    def descriptors(self) -> set[str]:
+        """What the process has open."""
+        directory = Path(f"/proc/{self._process.pid}/fd")
+        return {f"{one.name} {one.readlink()}" for one in directory.iterdir()}
+
+    @property
+    def log(self) -> str:
+        """What the process wrote to standard error."""
+        return self._log.read_text()
 
     def close(self) -> None:
         self._process.send_signal(signal.SIGTERM)

@@ -1,4 +1,7 @@
-"""Run as a process: serve a state directory at a mount point; ``READY`` on standard output once it answers."""
+"""Run as a process: serve a state directory at a mount point; ``READY`` on standard output once it answers.
+
+After the way of opening may come limits: ``memories=8``.
+"""
 
 import logging
 import os
@@ -15,13 +18,13 @@ from memfs.vfs.filesystem import FileSystem
 from memfs.vfs.values import Ownership
 
 
-def main(state: str, mount_point: str, open_upcalls: str) -> int:
+def main(state: str, mount_point: str, open_upcalls: str, **limits: int) -> int:
     layout = Layout(Path(state))
     try:
         return run(
             lambda invalidate: FileSystem(
                 layout,
-                limits=Limits(),
+                limits=Limits(**limits),
                 names=Names(),
                 ownership=Ownership(uid=os.geteuid(), gid=os.getegid(), umask=0o022),
                 clock_ns=time.time_ns,
@@ -39,4 +42,5 @@ def main(state: str, mount_point: str, open_upcalls: str) -> int:
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO)
-    sys.exit(main(*sys.argv[1:]))
+    given = (word.split("=") for word in sys.argv[4:])
+    sys.exit(main(*sys.argv[1:4], **{name: int(figure) for name, figure in given}))
