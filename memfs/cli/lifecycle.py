@@ -174,7 +174,9 @@ class Hosting:
 
 
 def _server_command(given: UpOptions) -> list[str]:
-    return memfs_command("serve", "--listen", given.listen, "--data", str(given.data), *_config(given))
+    return memfs_command(
+        "serve", "--no-access-log", "--listen", given.listen, "--data", str(given.data), *_config(given)
+    )
 
 
 def _mount_command(given: UpOptions) -> list[str]:

@@ -42,7 +42,10 @@ def _where(data: Path | None, url: str | None, config: Path | None) -> Path | st
         raise UsageError("--data and --database name two databases", remedy="Leave one of them out")
     if url is not None:
         return url
-    from memfs.config import default_server_data, load
+    from memfs.config import default_server_data, load, server_database
     from memfs.server.store.opening import FILE
 
-    return (data or load(config).server.data or default_server_data()) / FILE
+    settings = load(config)
+    if data is None and (named := server_database(None, settings)) is not None:
+        return named
+    return (data or settings.server.data or default_server_data()) / FILE

@@ -4,7 +4,14 @@ The edges (``memfs.cli``, ``worker.__main__``) call this and hand plain values o
 environment over ``memfs.toml``, that over the defaults. A wrong setting is one `ConfigError` with file, line and key.
 """
 
-from memfs.config.places import RemoteSettings, default_server_data, default_state, parse_listen, remote_settings
+from memfs.config.places import (
+    RemoteSettings,
+    default_server_data,
+    default_state,
+    parse_listen,
+    remote_settings,
+    server_database,
+)
 from memfs.config.settings import DEFAULT_BASE_URL, DEFAULT_LISTEN, Settings
 from memfs.config.toml import load
 
@@ -18,4 +25,5 @@ __all__ = [
     "load",
     "parse_listen",
     "remote_settings",
+    "server_database",
 ]

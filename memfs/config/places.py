@@ -78,6 +78,12 @@ def default_server_data(environ: Mapping[str, str] | None = None) -> Path:
     return _home(os.environ if environ is None else environ, "XDG_DATA_HOME", ".local/share") / "server"
 
 
+def server_database(flag: str | None, settings: Settings, environ: Mapping[str, str] | None = None) -> str | None:
+    """Return the URL of the server's database, None for SQLite: flag, MEMFS_DATABASE_URL, configuration."""
+    env = os.environ if environ is None else environ
+    return flag or env.get("MEMFS_DATABASE_URL") or settings.server.database
+
+
 def parse_listen(text: str) -> tuple[str, int]:
     """Read ``HOST:PORT`` (an IPv6 host in brackets; port 0 lets the kernel choose).
 

@@ -6,7 +6,9 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 
 from memfs.core.attachment import Access, WantedStore
+from memfs.core.limits import Limits
 
+_LIMITS = Limits()
 DEFAULT_LISTEN = "127.0.0.1:8484"
 DEFAULT_BASE_URL = f"http://{DEFAULT_LISTEN}"
 
@@ -25,6 +27,7 @@ def _path(text: object, info: ValidationInfo) -> object:
 
 FilePath = Annotated[Path, BeforeValidator(_path)]
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
+PruneSeconds = Annotated[float, Field(ge=60, le=2_592_000)]
 Umask = Annotated[str, Field(pattern="^0?[0-7]{3}$")]
 
 
@@ -69,6 +72,34 @@ class ServerTable(_Table):
 
     embedded: bool = Field(default=False, description="`memfs up` starts a server of its own")
     listen: str = Field(default=DEFAULT_LISTEN, description="HOST:PORT to listen on")
+    database: str | None = Field(
+        default=None, repr=False, description="PostgreSQL URL; else the SQLite file `memfs.db` in `data`"
+    )
+    workers: int = Field(default=1, ge=1, le=64, description="Server processes; more than one needs PostgreSQL")
+    tls_cert: FilePath | None = Field(default=None, description="Certificate chain in PEM; plain HTTP without it")
+    tls_key: FilePath | None = Field(default=None, description="Key of the certificate in PEM")
+    memories: int = Field(default=_LIMITS.memories, ge=1, description="Memories that a store may hold")
+    memory_bytes: int = Field(
+        default=_LIMITS.memory_bytes, ge=1, le=_LIMITS.memory_bytes, description="Bytes that a memory may have"
+    )
+    body_bytes: int | None = Field(
+        default=None, ge=1_024, description="Bytes of a request's body; else what the largest memory can need"
+    )
+    requests_per_minute: int | None = Field(
+        default=None, ge=1, description="Requests of each key or session in a minute; else any number"
+    )
+    strict_beta: bool = Field(
+        default=False, description="Refuse requests without a beta header, as the hosted API does"
+    )
+    settle_retries: bool = Field(
+        default=True, description="Answer a repeated request whose first answer was lost with what the first one did"
+    )
+    access_log: bool = Field(default=True, description="One line for each request; never of the server of `memfs up`")
+    prune_every_s: PruneSeconds | None = Field(
+        default=None, description="Seconds between two removals of expired versions; else never"
+    )
+    retention_days: int = Field(default=30, ge=30, description="Days for which every version is kept")
+    keep_newest: int = Field(default=10, ge=10, description="Versions of a living memory that are kept for ever")
     data: FilePath | None = Field(
         default=None,
         description="Database and API key; else `memfs/server` in `$XDG_DATA_HOME`, or `/var/lib` for root",

@@ -81,7 +81,7 @@ class Metrics:
         """Return the page that Prometheus reads. Asks the database for its size."""
         for gauge, measure in self._measured:
             gauge.set(measure())
-        if os.environ.get(SHARED_DIRECTORY):
+        if SHARED_DIRECTORY in os.environ:
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]  # untyped in prometheus-client
             return generate_latest(registry)

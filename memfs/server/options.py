@@ -25,7 +25,7 @@ class ServerOptions:
     """Refuse requests without a beta header, as the hosted API does."""
     settle_retries: bool = True
     """Answer a repeated request whose first answer was lost with what the first one did."""
-    requests_per_minute: int | None = None
+    requests_per_minute: float | None = None
     """Of each key or session; None is as many as it likes."""
     access_log: bool = False
     """One line for each request."""

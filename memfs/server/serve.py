@@ -16,6 +16,7 @@ from pathlib import Path
 import uvicorn
 
 from memfs.core.errors import ConfigError
+from memfs.server import tls
 from memfs.server.app import create_app
 from memfs.server.connection import Connection
 from memfs.server.credentials import Credentials
@@ -73,7 +74,8 @@ def serve(
 class StoreServer:
     """A server that listens from its making on, and answers while `run` runs.
 
-    Makes the data directory, the database and the key where they are missing. See `serve` for arguments and errors.
+    Makes the data directory, the database and the key where they are missing. See `serve` for arguments and errors;
+    ``listening`` is a socket to take over in place of an address.
     """
 
     def __init__(
@@ -84,9 +86,12 @@ class StoreServer:
         *,
         options: ServerOptions = _DEFAULTS,
         on_ready: Callable[[str], None] = lambda _url: None,
+        listening: socket.socket | None = None,
     ) -> None:
+        if options.tls is not None:
+            tls.check(*options.tls)
         with ExitStack() as undo:
-            self._socket = undo.enter_context(listen(host, port))
+            self._socket = undo.enter_context(listening or listen(host, port))
             self._database = undo.enter_context(closing(_open(data, options.database)))
             stamps = Stamps(_now_us, last_us=last_moment(self._database))
             self.api_key = key_in(key_file(data))
@@ -100,11 +105,14 @@ class StoreServer:
         store = SqlStore.on(self._database, stamps, options.limits)
         app = create_app(store, Credentials(self._database, time.monotonic), stamps, options, self._waiters, metrics)
         shown = f"[{host}]" if ":" in host else host
-        self.url = f"http://{shown}:{self._socket.getsockname()[1]}"
+        scheme = "http" if options.tls is None else "https"
+        self.url = f"{scheme}://{shown}:{self._socket.getsockname()[1]}"
+        certificate, key = options.tls or (None, None)
         self._server = _Uvicorn(
             uvicorn.Config(
                 app, http=Connection, ws="none", lifespan="off", server_header=False, backlog=BACKLOG,
                 timeout_graceful_shutdown=_GRACE_S, timeout_keep_alive=_IDLE_S,
+                ssl_certfile=certificate, ssl_keyfile=key,
                 # Any stranger could fill the log with uvicorn's warnings about what he sends.
                 log_config=None, log_level=logging.ERROR, access_log=False,
             ),
