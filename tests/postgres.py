@@ -12,7 +12,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -31,9 +31,24 @@ SWEEP = 'cat >/dev/null; for n in 1 2 3 4 5 6 7 8 9; do rm -rf "$1" 2>/dev/null 
 class Cluster:
     """A running cluster."""
 
-    def __init__(self, port: int, process: "subprocess.Popen[bytes]") -> None:
+    def __init__(self, port: int, begin: "Callable[[], subprocess.Popen[bytes]]") -> None:
         self.port = port
-        self.process = process
+        self._begin = begin
+        self.start()
+
+    def start(self) -> None:
+        """Start it, at the same port each time, and wait until it answers."""
+        self.process = self._begin()
+        deadline = time.monotonic() + READY_S
+        while True:
+            try:
+                psycopg.connect(self._url("postgres"), connect_timeout=2).close()
+            except psycopg.OperationalError:
+                if self.process.poll() is not None or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)  # nothing tells when it listens
+            else:
+                return
 
     def new_database(self) -> str:
         """Make an empty database and return its URL."""
@@ -78,17 +93,7 @@ def start(directory: Path, user: pwd.struct_passwd, *, is_durable: bool) -> Clus
         command += ["-c", f"{name}={value}"]
     # It ends with whoever started it, however that one ends.
     guarded = ["setpriv", "--pdeathsig", "INT", *command]
-    running = Cluster(port, subprocess.Popen(guarded, stderr=subprocess.DEVNULL, **as_user(user)))
-    deadline = time.monotonic() + READY_S
-    while True:
-        try:
-            psycopg.connect(f"postgresql://memfs@127.0.0.1:{port}/postgres", connect_timeout=2).close()
-        except psycopg.OperationalError:
-            if running.process.poll() is not None or time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)  # nothing tells when it listens
-        else:
-            return running
+    return Cluster(port, lambda: subprocess.Popen(guarded, stderr=subprocess.DEVNULL, **as_user(user)))
 
 
 def stop(running: Cluster, how: signal.Signals = signal.SIGINT) -> None:
