@@ -40,19 +40,21 @@ def prune(
     from memfs.cli.server_database import opened
     from memfs.server.store import pruning
 
-    rule = _rule(retention_days, keep_newest)
+    rule = _rule(retention_days, keep_newest, config)
     with opened(data, database, config) as server:
         act = pruning.planned if dry_run else pruning.prune
         done = act(server, rule, time.time_ns() // 1_000, only=store)
     _print(done, rule, dry_run=dry_run, as_json=as_json)
 
 
-def _rule(days: int | None, keep_newest: int | None) -> "Retention":
-    from memfs.server.store.retention import FEWEST_NEWEST, SHORTEST_DAYS, Retention
+def _rule(days: int | None, keep_newest: int | None, config: Path | None) -> "Retention":
+    from memfs.config import load
+    from memfs.server.store.retention import Retention
 
+    server = load(config).server
     return Retention(
-        days=SHORTEST_DAYS if days is None else days,
-        keep_newest=FEWEST_NEWEST if keep_newest is None else keep_newest,
+        days=server.retention_days if days is None else days,
+        keep_newest=server.keep_newest if keep_newest is None else keep_newest,
     )
 
 

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -38,9 +38,9 @@ def children(parent: int) -> set[int]:
     return {int(pid) for pid in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()}
 
 
-def until(condition: object, *, of: str) -> None:
+def until(condition: Callable[[], bool], *, of: str) -> None:
     deadline = time.monotonic() + SOON_S
-    while not condition():  # type: ignore[operator]
+    while not condition():
         assert time.monotonic() < deadline, of
         time.sleep(0.05)
 
