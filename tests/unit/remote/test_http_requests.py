@@ -5,11 +5,12 @@ from datetime import UTC, datetime
 
 import httpx
 import pytest
-from far_side import KEY, MEMORY, NOW, SHA, STORE, Far, ok
+from far_side import KEY, MEMORY, NOW, SHA, STORE, Far, ok, refusal
 from listed import memories, versions
 
 from memfs.api.models import View
 from memfs.core.errors import (
+    ChangeCursorExpired,
     ConfigError,
     InvalidContent,
     InvalidPath,
@@ -177,6 +178,87 @@ async def test_at_most_as_many_calls_as_allowed_are_in_flight() -> None:
     await asyncio.gather(*(remote.retrieve_store(f"memstore_{n}") for n in range(12)))
 
     assert 3 == most
+
+
+PAGE = {"data": [], "next": "page_é+/", "has_more": False}
+
+
+async def test_the_feed_is_asked_for_large_pages_and_waited_for_only_where_asked() -> None:
+    far = Far(ok(PAGE), ok(PAGE), ok(PAGE))
+    remote = far.remote()
+
+    start = await remote.read_changes("memstore_1", after=None)
+    await remote.read_changes("memstore_1", after=start.next)
+    await remote.read_changes("memstore_1", after=start.next, wait_s=0.5)
+
+    after = {"limit": "1000", "after": "page_é+/"}
+    assert [{"limit": "1000"}, after, {**after, "wait": "0.5"}] == [dict(asked.url.params) for asked in far.asked]
+    assert {"/v1/memory_stores/memstore_1/changes"} == {asked.url.path for asked in far.asked}
+
+
+async def test_a_change_of_a_kind_that_came_later_is_read() -> None:
+    change = {"type": "memory_change", "kind": "teleported", "created_at": NOW, "more": 1}
+    far = Far(ok({**PAGE, "data": [change], "more": 1}))
+
+    page = await far.remote().read_changes("memstore_1", after="page_x")
+
+    assert [("teleported", None, None)] == [(one.kind, one.memory_id, one.created_by) for one in page.data]
+
+
+async def test_an_expired_cursor_is_told_from_a_page_of_a_proxy() -> None:
+    far = Far(refusal(410, "change_cursor_expired"), httpx.Response(410, html="<p>gone</p>"))
+    remote = far.remote()
+
+    with pytest.raises(ChangeCursorExpired):
+        await remote.read_changes("memstore_1", after="page_x")
+    with pytest.raises(RemoteUnavailable):
+        await remote.read_changes("memstore_1", after="page_x")
+
+
+async def test_the_feed_is_offered_once_an_answer_announced_it() -> None:
+    announced = httpx.Response(404, json={}, headers={"memfs-changes": "1"})
+    remote = Far(ok(STORE), announced, ok(STORE)).remote()
+    offers = [remote.offers_changes]
+
+    await remote.retrieve_store("memstore_1")
+    offers.append(remote.offers_changes)
+    with pytest.raises(RemoteUnavailable):
+        await remote.retrieve_store("memstore_1")
+    offers.append(remote.offers_changes)
+    await remote.retrieve_store("memstore_1")
+
+    assert [False, False, True, True] == [*offers, remote.offers_changes]
+
+
+async def test_a_call_that_waits_has_its_wait_on_top_of_its_time() -> None:
+    far = Far(ok(STORE), ok(PAGE))
+    remote = far.remote()
+
+    await remote.retrieve_store("memstore_1")
+    await remote.read_changes("memstore_1", after="page_x", wait_s=60)
+
+    assert [60, 120] == [asked.extensions["timeout"]["read"] for asked in far.asked]
+
+
+async def test_calls_that_wait_hold_no_other_up() -> None:
+    waiting, gate = 0, asyncio.Event()
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        nonlocal waiting
+        if "wait" not in request.url.params:
+            return ok(STORE)
+        waiting += 1
+        await gate.wait()
+        return ok(PAGE)
+
+    remote = HttpRemote("https://far.example", KEY, in_flight=2, transport=httpx.MockTransport(answer))
+    async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+        for _ in range(5):
+            tasks.create_task(remote.read_changes("memstore_1", after="page_x", wait_s=20))
+        await asyncio.gather(*(remote.retrieve_store("memstore_1") for _ in range(4)))
+        gate.set()
+
+    assert 5 == waiting
 
 
 @pytest.mark.parametrize(

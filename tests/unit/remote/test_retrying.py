@@ -8,6 +8,7 @@ from listed import shown, versions
 
 from memfs.core.errors import (
     AuthenticationFailed,
+    ChangeCursorExpired,
     ConcurrentChange,
     MemfsError,
     NotFound,
@@ -202,6 +203,31 @@ async def test_a_listing_whose_page_stays_away_raises_instead_of_ending() -> Non
 
     with pytest.raises(RemoteUnavailable):
         await shown(remote, store.id)
+
+
+async def test_changes_are_asked_for_again_with_the_same_cursor() -> None:
+    remote, flaky, _ = retrying()
+    store_id, memory_id = await with_memory(remote)
+    start = await remote.read_changes(store_id, after=None)
+    await remote.delete_memory(store_id, memory_id)
+    flaky.faults.append(Fault("read_changes", DOWN, is_lost_answer=True, times=2))
+
+    page = await remote.read_changes(store_id, after=start.next, wait_s=1)
+
+    assert ["deleted"] == [change.kind for change in page.data]
+    assert remote.offers_changes
+
+
+async def test_an_expired_cursor_is_not_asked_for_again() -> None:
+    inner = MemoryRemote()
+    remote = Retrying(inner, sleep=FakeClock().sleep)
+    store_id, memory_id = await with_memory(remote)
+    start = await remote.read_changes(store_id, after=None)
+    await remote.delete_memory(store_id, memory_id)
+    inner.forget_changes(store_id)
+
+    with pytest.raises(ChangeCursorExpired):
+        await remote.read_changes(store_id, after=start.next)
 
 
 async def test_closing_closes_what_is_wrapped() -> None:
