@@ -47,7 +47,7 @@ def prune(
     _print(done, rule, dry_run=dry_run, as_json=as_json)
 
 
-def _rule(days: int | None, keep_newest: int | None, config: Path | None) -> "Retention":
+def _rule(days: int | None, keep_newest: int | None, config: options.Config) -> "Retention":
     from memfs.config import load
     from memfs.server.store.retention import Retention
 
