@@ -1,7 +1,7 @@
 """Clients that press on servers, in processes of their own: each logs what was answered, and what no answer came to.
 
-`press` starts the processes; run as a program this is one of them. A request without an answer, or with one that says
-that the server or its database could not serve it, may have been done or not.
+`press` starts the processes and ends them; run as a program this is one of them. A request without an answer, or with
+one that says that the server or its database could not serve it, may have been done or not.
 """
 
 import hashlib
@@ -10,7 +10,6 @@ import random
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -40,7 +39,6 @@ class Work:
     """The path of the store's memories."""
     ids: tuple[str, ...] = ()
     """The counters' memories."""
-    seconds: float
     seed: int
 
 
@@ -62,22 +60,21 @@ def press(work: Work) -> Iterator[Log]:
     for number in range(PROCESSES):
         process = subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert process.stdin is not None
-        process.stdin.write(json.dumps(asdict(work) | {"seed": work.seed * PROCESSES + number}).encode())
-        process.stdin.close()
-        process.stdin = None
+        process.stdin.write(json.dumps(asdict(work) | {"seed": work.seed * PROCESSES + number}).encode() + b"\n")
+        process.stdin.flush()
         running.append(process)
     try:
         yield log
         for process in running:
-            said, _ = process.communicate(timeout=work.seconds + END_S)
+            said, _ = process.communicate(timeout=END_S)  # closes its input, and that is the end for it
             assert process.returncode == 0
             found = json.loads(said)
             log.done += found["done"]
             log.lost += found["lost"]
     finally:
         for process in running:
-            process.kill()
-            process.wait(END_S)
+            with process:
+                process.kill()
 
 
 class Lost(Exception):
@@ -87,11 +84,12 @@ class Lost(Exception):
 class Client:
     """One client in a thread: its connection, its chance, its log."""
 
-    def __init__(self, work: Work, number: int) -> None:
+    def __init__(self, work: Work, number: int, ended: threading.Event) -> None:
         address = urlsplit(work.urls[number % len(work.urls)])
         self._connection = HTTPConnection(address.hostname or "", address.port, timeout=20)
         self._headers = {"authorization": f"Bearer {work.key}"}
         self.work = work
+        self.ended = ended
         self.name = f"{work.seed}-{number}"
         self.dice = random.Random(self.name)
         self.log = Log(done=[], lost=[])
@@ -100,13 +98,12 @@ class Client:
 
     def run(self) -> None:
         step = self._increment if self.work.kind == "increments" else self._change_something
-        end = time.monotonic() + self.work.seconds
         try:
-            while time.monotonic() < end:
+            while not self.ended.is_set():
                 try:
                     step()
                 except Lost:
-                    time.sleep(_AGAIN_S)  # nothing tells when a server is there again
+                    self.ended.wait(_AGAIN_S)  # nothing tells when a server is there again
         except Exception as error:  # noqa: BLE001  (told in the main thread)
             self.failure = error
 
@@ -141,7 +138,7 @@ class Client:
 
     def _increment(self) -> None:
         path = f"{self.work.memories}/{self.dice.choice(self.work.ids)}"
-        while True:
+        while not self.ended.is_set():
             status, memory = self.ask("GET", path)
             assert status == 200, memory
             content = f"{int(memory['content'].split()[0]) + 1} {self.unique()}"
@@ -179,12 +176,15 @@ class Client:
 
 
 def main() -> None:
-    wanted = json.load(sys.stdin)
+    wanted = json.loads(sys.stdin.readline())
     work = Work(**{**wanted, "urls": tuple(wanted["urls"]), "ids": tuple(wanted["ids"])})
-    clients = [Client(work, number) for number in range(CLIENTS)]
+    ended = threading.Event()
+    clients = [Client(work, number, ended) for number in range(CLIENTS)]
     threads = [threading.Thread(target=client.run) for client in clients]
     for thread in threads:
         thread.start()
+    sys.stdin.read()
+    ended.set()
     for thread in threads:
         thread.join()
     for client in clients:

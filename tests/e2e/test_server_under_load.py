@@ -8,7 +8,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,21 +17,21 @@ import httpx
 import pytest
 from killable import KEY, Killable, killable
 from postgres import Cluster, cluster, stop
-from pressing import Log, Work, press
+from pressing import END_S, Log, Work, press
+from running_up import eventually
 
+from memfs.core.errors import RemoteUnavailable
 from memfs.server.store import tables
 from memfs.server.store.database import Database
 from memfs.server.store.opening import FILE, open_database
 
 COUNTERS = 10
-SHORT_S, LONG_S = 2.0, 20.0
+SHORT, LONG = 100, 1_500
+"""Changes until the clients may end."""
+KILLS, MANY_KILLS = 1, 12
 STORES = "/v1/memory_stores"
 SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 7))]
 Row = dict[str, Any]
-
-
-def seconds(seed: int) -> float:
-    return SHORT_S if seed == 1 else LONG_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,6 @@ class Pressed:
             key=KEY,
             memories=f"{self.path}/memories",
             ids=ids,
-            seconds=seconds(seed),
             seed=seed,
         )
 
@@ -75,9 +74,8 @@ def pressed(home: Path, *databases: str | None) -> Iterator[Pressed]:
         httpx.Client(base_url=servers[0].url, headers={"authorization": f"Bearer {KEY}"}, timeout=30) as client,
     ):
         path = f"{STORES}/{client.post(STORES, json={'name': 'Pressed'}).json()['id']}"
-        database = open_database(databases[0] or home / "server-0" / FILE)
-        yield Pressed(servers=servers, client=client, path=path, database=database)
-        database.close()
+        with closing(open_database(databases[0] or home / "server-0" / FILE)) as database:
+            yield Pressed(servers=servers, client=client, path=path, database=database)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -96,7 +94,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pressed]:
 def test_each_increment_counts_once(store: Pressed, seed: int) -> None:
     ids = new_counters(store)
     with press(store.work("increments", seed, ids)) as log:
-        pass
+        progress(store, SHORT if seed == 1 else LONG)
 
     assert [] == log.lost
     check_counters(store, ids, log)
@@ -108,7 +106,7 @@ def test_each_increment_counts_once(store: Pressed, seed: int) -> None:
 def test_a_killed_server_loses_no_increment_that_it_answered(store: Pressed, seed: int) -> None:
     ids, dice = new_counters(store), random.Random(seed)
     with press(store.work("increments", seed, ids)) as log:
-        for _ in every_moment(dice, seed):
+        for _ in every_moment(store, dice, seed):
             victim = dice.choice(store.servers)
             victim.kill()
             victim.start()
@@ -126,7 +124,7 @@ def test_a_postgresql_that_crashes_loses_no_increment_that_was_answered(tmp_path
         with pressed(tmp_path, url, url) as store:
             ids = new_counters(store)
             with press(store.work("increments", seed, ids)) as log:
-                for _ in every_moment(dice, seed):
+                for _ in every_moment(store, dice, seed):
                     crash(durable)
 
             check_counters(store, ids, log)
@@ -136,19 +134,20 @@ def test_a_postgresql_that_crashes_loses_no_increment_that_was_answered(tmp_path
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_random_history_of_many_clients_replays_to_what_is_there(store: Pressed, seed: int) -> None:
     with press(store.work("history", seed)) as log:
-        pass
+        progress(store, SHORT if seed == 1 else LONG)
 
     assert [] == log.lost
     check_history(store, log)
     check_feed(store)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_random_history_replays_to_what_is_there_after_kills(store: Pressed, seed: int) -> None:
     dice = random.Random(seed)
     with press(store.work("history", seed)) as log:
-        for _ in every_moment(dice, seed):
+        for _ in every_moment(store, dice, seed):
             victim = dice.choice(store.servers)
             victim.kill()
             victim.start()
@@ -157,14 +156,27 @@ def test_a_random_history_replays_to_what_is_there_after_kills(store: Pressed, s
     check_feed(store)
 
 
-def every_moment(dice: random.Random, seed: int) -> Iterator[None]:
-    """Yield some times within the time that the clients press, each after a while that only chance knows."""
-    begun = time.monotonic()
-    while True:
-        time.sleep(dice.uniform(0.4, 1.2))
-        if time.monotonic() - begun > seconds(seed):
-            return
+def every_moment(store: Pressed, dice: random.Random, seed: int) -> Iterator[None]:
+    """Yield some times at a moment that only chance knows, while changes are made before and after each."""
+    for _ in range(KILLS if seed == 1 else MANY_KILLS):
+        progress(store, dice.randint(1, 50))
+        time.sleep(dice.uniform(0, 0.02))
         yield
+    progress(store, 50)
+
+
+def progress(store: Pressed, changes: int) -> None:
+    """Wait until so many changes more are made."""
+    before = place(store)
+    eventually(lambda: place(store) >= before + changes, END_S)
+
+
+def place(store: Pressed) -> int:
+    try:
+        found: int = row_of(store).last_seq
+    except RemoteUnavailable:  # the database was just killed
+        return 0
+    return found
 
 
 def crash(durable: Cluster) -> None:
