@@ -32,8 +32,8 @@ _LIVING = (
     )
 )
 _LIVING_FULL = _LIVING.add_columns(_VERSIONS.content).join(tables.versions, _VERSIONS.id == _MEMORIES.version_id)
-_INSERT = insert(tables.memories)
-_UPDATE = update(tables.memories).where(_MEMORIES.id == bindparam("memory_id"))
+_INSERT = insert(tables.memories).returning(tables.memories)
+_UPDATE = update(tables.memories).where(_MEMORIES.id == bindparam("memory_id")).returning(tables.memories)
 _DELETE = delete(tables.memories).where(_MEMORIES.id == bindparam("memory_id"))
 
 
@@ -75,8 +75,8 @@ class Memories:
                     return _answer(connection, store_id, conflict.conflicting_memory_id, view)
                 raise
             self._refuse_full(store)
-            memory_id = self._insert(connection, store, path, content, caller.actor)
-            return _answer(connection, store_id, memory_id, view)
+            made = self._insert(connection, store, path, content, caller.actor)
+        return rows.memory(made, content.raw if view is View.FULL else None)
 
     def retrieve(self, caller: Caller, store_id: str, memory_id: str, *, view: View) -> Memory:
         """Return a living memory.
@@ -125,8 +125,11 @@ class Memories:
             if change.path is not None and change.path != path:
                 path = change.path
                 refuse_occupied(connection, store_id, path, besides=memory_id)
-            self._modify(connection, store, before, path, change.content, caller.actor)
-            return _answer(connection, store_id, memory_id, view)
+            content = change.content or Content(
+                raw=rows.content_of(connection, before.version_id), sha256=before.content_sha256
+            )
+            after = self._modify(connection, store, before, path, content, caller.actor)
+        return rows.memory(after, content.raw if view is View.FULL else None)
 
     def delete(
         self, caller: Caller, store_id: str, memory_id: str, *, expect_sha256: str | None, is_retry: bool = False
@@ -167,7 +170,9 @@ class Memories:
                 remedy="Delete memories, or use another store",
             )
 
-    def _insert(self, connection: Connection, store: rows.AnyRow, path: StorePath, content: Content, by: str) -> str:
+    def _insert(
+        self, connection: Connection, store: rows.AnyRow, path: StorePath, content: Content, by: str
+    ) -> rows.AnyRow:
         turn = turns.take(store, self._stamps)
         at_us = turn.at_us
         memory_id = identifier("mem", at_us)
@@ -175,9 +180,9 @@ class Memories:
             connection, turn, Operation.CREATED, memory_id=memory_id, path=path, content=content, by=by
         )  # fmt: skip
         row = _head(path, version_id, content, at_us) | {"id": memory_id, "store_id": store.id, "created_at": at_us}
-        connection.execute(_INSERT, row)
+        made = connection.execute(_INSERT, row).one()
         turn.tell(connection, Kind.CREATED, memory_id=memory_id, version_id=version_id, difference=+1)
-        return memory_id
+        return made
 
     def _modify(
         self,
@@ -185,16 +190,17 @@ class Memories:
         store: rows.AnyRow,
         before: rows.AnyRow,
         path: StorePath,
-        wanted: Content | None,
+        content: Content,
         by: str,
-    ) -> None:
-        content = wanted or Content(raw=rows.content_of(connection, before.version_id), sha256=before.content_sha256)
+    ) -> rows.AnyRow:
         turn = turns.take(store, self._stamps)
         version_id = record(
             connection, turn, Operation.MODIFIED, memory_id=before.id, path=path, content=content, by=by
         )  # fmt: skip
-        connection.execute(_UPDATE, _head(path, version_id, content, turn.at_us) | {"memory_id": before.id})
+        head = _head(path, version_id, content, turn.at_us)
+        after = connection.execute(_UPDATE, head | {"memory_id": before.id}).one()
         turn.tell(connection, Kind.MODIFIED, memory_id=before.id, version_id=version_id)
+        return after
 
     def _made_before(
         self, connection: Connection, conflict: PathConflict, path: StorePath, content: Content, by: str
