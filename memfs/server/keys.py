@@ -4,6 +4,7 @@ Used by the start of the server and by ``memfs keys``, beside running servers. S
 processes. Who opens the server with a key is told by `memfs.server.credentials`.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, insert, select, update
@@ -69,11 +70,14 @@ class Keys:
         Raises:
             ConfigError: It is revoked. A start of the server must not bring it back to life.
         """
-        with self._database.write() as connection:
-            found = connection.execute(select(tables.api_keys).where(_KEYS.token_sha256 == digest(token))).first()
-            if found is None:
+        which = select(tables.api_keys).where(_KEYS.token_sha256 == digest(token))
+        # One that another process makes known in this moment is as good.
+        with suppress(IntegrityError), self._database.write() as connection:
+            if connection.execute(which).first() is None:
                 workspace_id = _first_workspace(connection).id
                 return self._add(connection, token, workspace_id, name=FIRST_KEY, access=Access.READ_WRITE)
+        with self._database.read() as connection:
+            found = connection.execute(which).one()
         if found.revoked_at is not None:
             raise ConfigError(
                 f"the API key of the data directory ({found.id}) is revoked",

@@ -17,7 +17,8 @@ class Rates:
     """The buckets of one server process.
 
     Args:
-        per_minute: Requests that each caller may make in a minute, and at once; None is any number.
+        per_minute: Requests that each caller may make in a minute, and at once; None is any number. Below one, as the
+            share of one process may be, it is one request in more than a minute.
         monotonic_s: A clock that never steps back, in seconds.
     """
 
@@ -36,8 +37,9 @@ class Rates:
         if most is None:
             return
         now_s = self._monotonic_s()
-        left, at_s = self._buckets.pop(actor, (most, now_s))
-        left = min(most, left + (now_s - at_s) * most / _MINUTE_S)
+        burst = max(1.0, most)
+        left, at_s = self._buckets.pop(actor, (burst, now_s))
+        left = min(burst, left + (now_s - at_s) * most / _MINUTE_S)
         if left < 1:
             self._buckets[actor] = (left, now_s)
             wait_s = math.ceil((1 - left) * _MINUTE_S / most)
@@ -48,11 +50,11 @@ class Rates:
             )
         self._buckets[actor] = (left - 1, now_s)
         if len(self._buckets) > _KEPT:
-            self._drop_full(most, now_s)
+            self._drop_full(most, burst, now_s)
 
-    def _drop_full(self, most: float, now_s: float) -> None:
+    def _drop_full(self, most: float, burst: float, now_s: float) -> None:
         self._buckets = {
             actor: (left, at_s)
             for actor, (left, at_s) in self._buckets.items()
-            if left + (now_s - at_s) * most / _MINUTE_S < most
+            if left + (now_s - at_s) * most / _MINUTE_S < burst
         }

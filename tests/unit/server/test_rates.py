@@ -36,6 +36,18 @@ def test_a_minutes_requests_may_come_at_once_and_then_as_time_passes() -> None:
     assert granted(rates, "a", 100) == 60
 
 
+def test_a_share_of_less_than_one_request_is_granted_in_its_time() -> None:
+    """One request a minute, shared by two processes, is one in two minutes of each, not none."""
+    clock = Clock()
+    rates = Rates(0.5, clock)
+
+    assert granted(rates, "a", 10) == 1
+    clock.now_s += 60
+    assert granted(rates, "a", 10) == 0
+    clock.now_s += 60
+    assert granted(rates, "a", 10) == 1
+
+
 def test_each_caller_has_a_bucket_of_its_own() -> None:
     rates = Rates(2, Clock())
 
