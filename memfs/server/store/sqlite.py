@@ -5,10 +5,8 @@ Used by `memfs.server.store.opening`. Safe in any thread; several processes may 
 
 import os
 import sqlite3
-import threading
 import time
 from contextlib import closing
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 
 from memfs.core.errors import MemfsError, RemoteUnavailable
 from memfs.server.store.database import Database, Ways
+from memfs.server.store.shared_commits import SharedCommits
 
 _BUSY_S = 10.0
 _BEGIN = "memfs_begin"
@@ -36,27 +35,35 @@ def sqlite_database(path: Path) -> Database:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     _keep_a_log(path)
     engine = sqlite_engine(path)
+    writing = immediate(engine)
+    commits = SharedCommits(writing)
+
+    def erase() -> None:
+        with commits.alone():
+            _erase(_alone(engine))
+
     return Database(
         Ways(
             reading=engine,
             looking=_alone(engine),
-            writing=immediate(engine),
-            foreseen=_foreseen,
+            writing=writing,
             # Waiting here is fair and wakes at once; SQLite itself would have each writer sleep and try again.
-            turn=threading.Lock(),
-            erase=lambda: _erase(_alone(engine)),
+            write=commits.write,
+            foreseen=_foreseen,
+            erase=erase,
         )
     )
 
 
 def _keep_a_log(path: Path) -> None:
     with closing(sqlite3.connect(path, timeout=_BUSY_S)) as first:
-        for attempt in count(1):
+        until = time.monotonic() + _BUSY_S
+        while True:
             try:
                 first.execute("PRAGMA journal_mode = WAL")
             except sqlite3.OperationalError as error:
-                # Another process does the same with a new file; this is the one lock for which SQLite does not wait.
-                if "locked" not in str(error) or attempt * _PAUSE_S > _BUSY_S:
+                # Another process does the same with a new file, for which SQLite does not wait.
+                if "locked" not in str(error) or time.monotonic() > until:
                     raise
                 time.sleep(_PAUSE_S)
             else:
@@ -110,11 +117,16 @@ def _erase(engine: Engine) -> None:
     """
     with engine.connect() as connection:
         connection.exec_driver_sql("VACUUM")
-        is_busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar_one()
-    if is_busy:
-        raise RemoteUnavailable(
-            "the database is busy: erased bytes are still in its log", retry_after_s=1.0, remedy="Repeat the request"
-        )
+        until = time.monotonic() + _BUSY_S
+        while connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar_one():
+            # For readers SQLite has waited itself, but not for another process that works on the log.
+            if time.monotonic() > until:
+                raise RemoteUnavailable(
+                    "the database is busy: erased bytes are still in its log",
+                    retry_after_s=1.0,
+                    remedy="Repeat the request",
+                )
+            time.sleep(_PAUSE_S)
 
 
 def _foreseen(error: DBAPIError) -> MemfsError | None:
