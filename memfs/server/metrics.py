@@ -58,7 +58,7 @@ class Metrics:
             for name, text, measure in measured
         ]
         size = Gauge("memfs_database_bytes", "Size of the database", registry=registry, multiprocess_mode="livemax")
-        self._measured.append((size, database_bytes))
+        self._size, self._database_bytes = size, database_bytes
         info = Gauge("memfs_build_info", "Always 1", ["version"], registry=registry, multiprocess_mode="livemax")
         info.labels(memfs.__version__).set(1)
 
@@ -77,10 +77,15 @@ class Metrics:
         """Count a request that could not be served because of the database."""
         self._failures.inc()
 
-    def page(self) -> bytes:
-        """Return the page that Prometheus reads. Asks the database for its size."""
+    def measure(self) -> None:
+        """Note what goes up and down, for the sum that another process may answer; on the event loop, now and then."""
         for gauge, measure in self._measured:
             gauge.set(measure())
+
+    def page(self) -> bytes:
+        """Return the page that Prometheus reads. Asks the database for its size."""
+        self.measure()
+        self._size.set(self._database_bytes())
         if SHARED_DIRECTORY in os.environ:
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]  # untyped in prometheus-client

@@ -1,12 +1,11 @@
-"""Run the store server: its data directory, its socket, its signals.
+"""Run the store server: its socket, its signals, its parts.
 
-Used by ``memfs serve`` (`serve`) and by whoever runs it in a thread of its own (`StoreServer`). The key is never
-shown, only where it is.
+Used by ``memfs serve`` (`serve`), by each of several processes (`memfs.server.workers`) and by whoever runs it in a
+thread of its own (`StoreServer`).
 """
 
 import asyncio
 import logging
-import os
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -15,34 +14,26 @@ from pathlib import Path
 
 import uvicorn
 
-from memfs.core.errors import ConfigError
-from memfs.server import tls
 from memfs.server.app import create_app
 from memfs.server.connection import Connection
 from memfs.server.credentials import Credentials
-from memfs.server.first_key import key_in
-from memfs.server.keys import Keys
 from memfs.server.listening import BACKLOG, listen
 from memfs.server.metrics import Metrics
 from memfs.server.neighbours import Neighbours
 from memfs.server.options import ServerOptions
+from memfs.server.prepared import key_file, now_us, prepared
 from memfs.server.store.database import Database
-from memfs.server.store.opening import FILE, open_database
-from memfs.server.store.sql import SqlStore, last_moment
-from memfs.server.store.stamps import Stamps
+from memfs.server.store.sql import SqlStore
 from memfs.server.upkeep import Upkeep
 from memfs.server.waiters import Waiters
 
-KEY_FILE = "api-key"
+__all__ = ["StoreServer", "key_file", "serve"]
+
 _GRACE_S = 10
 _IDLE_S = 75
 """Longer than clients keep an idle connection, so that it is they who close it and no request meets a closed one."""
+_TICKS_OF_A_SECOND = 10
 _DEFAULTS = ServerOptions()
-
-
-def key_file(data: Path) -> Path:
-    """Return where the first start puts the API key."""
-    return data / KEY_FILE
 
 
 def serve(
@@ -88,15 +79,11 @@ class StoreServer:
         on_ready: Callable[[str], None] = lambda _url: None,
         listening: socket.socket | None = None,
     ) -> None:
-        if options.tls is not None:
-            tls.check(*options.tls)
         with ExitStack() as undo:
             self._socket = undo.enter_context(listening or listen(host, port))
-            self._database = undo.enter_context(closing(_open(data, options.database)))
-            stamps = Stamps(_now_us, last_us=last_moment(self._database))
-            self.api_key = key_in(key_file(data))
-            Keys(self._database, stamps).ensure(self.api_key)
-            undo.pop_all()  # all is in place: `run` closes both
+            ready = prepared(data, options)
+            undo.pop_all()  # all is in place: `run` closes socket and database
+        self._database, stamps, self.api_key = ready.database, ready.stamps, ready.api_key
         self._waiters = Waiters()
         self._database.on_commit(self._waiters.tell)
         metrics = _metrics(self._database, self._waiters)
@@ -118,6 +105,7 @@ class StoreServer:
             ),
             on_ready=lambda: on_ready(self.url),
             on_stop=self._waiters.close,
+            on_second=metrics.measure,
         )  # fmt: skip
 
     def run(self) -> None:
@@ -139,14 +127,25 @@ class StoreServer:
 class _Uvicorn(uvicorn.Server):
     """Says when it is ready, and ends on a signal by returning, not by passing the signal on."""
 
-    def __init__(self, config: uvicorn.Config, *, on_ready: Callable[[], None], on_stop: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        *,
+        on_ready: Callable[[], None],
+        on_stop: Callable[[], None],
+        on_second: Callable[[], None],
+    ) -> None:
         super().__init__(config)
-        self._on_ready = on_ready
-        self._on_stop = on_stop
+        self._on_ready, self._on_stop, self._on_second = on_ready, on_stop, on_second
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
         self._on_ready()
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % _TICKS_OF_A_SECOND == 0:
+            self._on_second()
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._on_stop()
@@ -162,7 +161,7 @@ class _Uvicorn(uvicorn.Server):
 def _upkeep(database: Database, options: ServerOptions) -> list[Upkeep]:
     if options.prune_every_s is None:
         return []
-    return [Upkeep(database=database, rule=options.retention, period_s=options.prune_every_s, clock_us=_now_us)]
+    return [Upkeep(database=database, rule=options.retention, period_s=options.prune_every_s, clock_us=now_us)]
 
 
 def _metrics(database: Database, waiters: Waiters) -> Metrics:
@@ -173,23 +172,3 @@ def _metrics(database: Database, waiters: Waiters) -> Metrics:
     )
     database.on_commit(metrics.written)
     return metrics
-
-
-def _now_us() -> int:
-    return time.time_ns() // 1_000
-
-
-def _open(data: Path, url: str | None) -> Database:
-    try:
-        data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise _unusable(data, error.strerror or "unknown cause") from None
-    if not os.access(data, os.R_OK | os.W_OK | os.X_OK):
-        raise _unusable(data, "it cannot be written")
-    return open_database(url or data / FILE)
-
-
-def _unusable(data: Path, why: str) -> ConfigError:
-    return ConfigError(
-        f"the data directory {data} cannot be used ({why})", remedy="Check it, or choose another with --data DIR"
-    )

@@ -7,13 +7,15 @@ process that ends is started again, and when the watching one ends, however it d
 import logging
 import multiprocessing
 import os
+import shutil
 import signal
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from socket import socket
@@ -22,7 +24,7 @@ from typing import TYPE_CHECKING
 from memfs.core.errors import MemfsError, UsageError
 from memfs.server.listening import listen
 from memfs.server.options import ServerOptions
-from memfs.server.store.opening import open_database
+from memfs.server.prepared import prepared
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkProcess
@@ -33,6 +35,8 @@ _AGAIN_S = 1.0
 _QUICK_S = 5.0
 _QUICK_DEATHS = 5
 """So many processes that ended within so many seconds, one after the other: something is wrong with all of them."""
+_LAST_S = 30.0
+"""Longer than any of them finishes what is under way; one that hangs is ended then."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -58,64 +62,79 @@ def serve_with_workers(
             f"--workers {workers} needs PostgreSQL: SQLite has one writer",
             remedy="Give --database postgresql://USER@HOST/DATABASE, or --workers 1",
         )
-    # What is wrong with the database is wrong with all of them, and said once.
-    open_database(options.database).close()
     with closing(listen(host, port)) as listening, tempfile.TemporaryDirectory(prefix="memfs-metrics-") as shared:
-        # Read by prometheus-client when it is imported, which only the processes do.
+        # What is wrong with one of them is wrong with all, and said once. No connection is open when they begin.
+        prepared(data, options).database.close()
+        # Read by prometheus-client when it is imported, which is after this.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
-        _Watch(host, listening, data, workers=workers, options=options, on_ready=on_ready).run()
+        work = _Work(host=host, listening=listening, data=data, options=options, shared=Path(shared))
+        _Watch(work, workers=workers, on_ready=on_ready).run()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Work:
+    """What each of the processes is to do."""
+
+    host: str
+    listening: socket
+    data: Path
+    options: ServerOptions
+    shared: Path
+    """Where they count together."""
 
 
 class _Watch:
     """The processes, and what becomes of them."""
 
-    def __init__(
-        self,
-        host: str,
-        listening: socket,
-        data: Path,
-        *,
-        workers: int,
-        options: ServerOptions,
-        on_ready: Callable[[str], None],
-    ) -> None:
-        self._host, self._listening, self._data = host, listening, data
-        self._options, self._workers, self._on_ready = options, workers, on_ready
+    def __init__(self, work: _Work, *, workers: int, on_ready: Callable[[str], None]) -> None:
+        self._work, self._workers, self._on_ready = work, workers, on_ready
         self._processes: dict[int, ForkProcess] = {}
+        self._born_s: dict[int, float] = {}
+        self._quick_deaths = 0
         self._ready: set[int] = set()
         self._said_url, self._url = _FORK.Pipe(duplex=False)
+        self._watched, self._watching = _FORK.Pipe(duplex=False)
         self._is_stopping = False
 
     def run(self) -> None:
         """Start the processes, and again those that end, until a signal."""
-        quick_deaths, born_s = 0, {}
         with self._signals():
-            for number in range(self._workers):
-                self._start(number)
-                born_s[number] = time.monotonic()
-            while not self._is_stopping:
-                self._watch_readiness()
-                for number in self._ended():
-                    quick_deaths = quick_deaths + 1 if time.monotonic() - born_s[number] < _QUICK_S else 0
-                    if quick_deaths >= _QUICK_DEATHS:
-                        self._end()
-                        raise MemfsError("the server's processes end again and again; their log says why")
-                    _LOG.warning("server process %d ended; it is started again", number)
-                    time.sleep(_AGAIN_S)
+            try:
+                for number in range(self._workers):
                     self._start(number)
-                    born_s[number] = time.monotonic()
-            self._end()
+                while not self._is_stopping:
+                    self._watch_readiness()
+                    for number in self._ended():
+                        self._start_again(number)
+            finally:
+                self._end()
 
     def _start(self, number: int) -> None:
+        options = self._work.options
         share = replace(
-            self._options,
-            requests_per_minute=self._options.requests_per_minute and self._options.requests_per_minute / self._workers,
-            prune_every_s=self._options.prune_every_s if number == 0 else None,
+            options,
+            requests_per_minute=options.requests_per_minute and options.requests_per_minute / self._workers,
+            prune_every_s=options.prune_every_s if number == 0 else None,
         )
-        arguments = (number, self._host, self._listening, self._data, share, self._url)
+        arguments = (number, replace(self._work, options=share), self._url, self._watched, self._watching)
         process = _FORK.Process(target=_serve, args=arguments, name=f"memfs-server-{number}")
         process.start()
         self._processes[number] = process
+        self._born_s[number] = time.monotonic()
+
+    def _start_again(self, number: int) -> None:
+        from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415  (see serve_with_workers)
+
+        is_quick = time.monotonic() - self._born_s[number] < _QUICK_S
+        self._quick_deaths = self._quick_deaths + 1 if is_quick else 0
+        if self._quick_deaths >= _QUICK_DEATHS:
+            raise MemfsError("the server's processes end again and again; their log says why")
+        # Nobody waits in it any more.
+        mark_process_dead(self._processes[number].pid, str(self._work.shared))  # type: ignore[no-untyped-call]  # untyped in prometheus-client
+        _LOG.warning("server process %d ended; it is started again", number)
+        time.sleep(_AGAIN_S)
+        if not self._is_stopping:
+            self._start(number)
 
     def _watch_readiness(self) -> None:
         while self._said_url.poll(0.2 if len(self._ready) < self._workers else 0):
@@ -130,9 +149,12 @@ class _Watch:
         return [number for number, process in self._processes.items() if process.sentinel in ended]
 
     def _end(self) -> None:
+        deadline_s = time.monotonic() + _LAST_S
         while alive := [process for process in self._processes.values() if process.is_alive()]:
+            is_late = time.monotonic() > deadline_s
             for process in alive:
-                process.terminate()  # again, for one that was just about to be ready for signals
+                end = process.kill if is_late else process.terminate
+                end()  # again, for one that was just about to be ready for signals
             wait([process.sentinel for process in alive], timeout=1.0)
 
     @contextmanager
@@ -148,20 +170,27 @@ class _Watch:
                 signal.signal(number, handler)
 
 
-def _serve(number: int, host: str, listening: socket, data: Path, options: ServerOptions, url: Connection) -> None:
+def _serve(number: int, work: _Work, url: Connection, watched: Connection, watching: Connection) -> None:
     """Be one of the processes."""
     from memfs.server.serve import StoreServer  # noqa: PLC0415  (imports prometheus-client: see serve_with_workers)
 
+    watching.close()  # only the watching process holds it: at its end, however it comes, `watched` is closed
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signal_number, signal.SIG_DFL)
-    server = StoreServer(
-        host, 0, data, options=options, listening=listening, on_ready=lambda said: url.send((number, said))
-    )
-    parent = multiprocessing.parent_process()
+    try:
+        server = StoreServer(
+            work.host, 0, work.data, options=work.options, listening=work.listening,
+            on_ready=lambda said: url.send((number, said)),
+        )  # fmt: skip
+    except MemfsError as error:
+        _LOG.error("server process %d cannot serve: %s", number, error)
+        sys.exit(error.exit_code)
 
-    def end_with_parent() -> None:
-        wait([parent.sentinel] if parent else [])
+    def end_with_watch() -> None:
+        wait([watched])
         server.stop()
 
-    threading.Thread(target=end_with_parent, name="parent", daemon=True).start()
+    threading.Thread(target=end_with_watch, name="watched", daemon=True).start()
     server.run()
+    if watched.poll():
+        shutil.rmtree(work.shared, ignore_errors=True)  # nobody else is left to do it

@@ -6,21 +6,45 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from pathlib import Path
+from threading import Barrier
 
 import httpx
 import psycopg
 from postgres import Cluster
 
+from memfs.server.keys import Keys
+from memfs.server.prepared import now_us
+from memfs.server.store.opening import open_database
+from memfs.server.store.stamps import Stamps
+
+DYING = """
+import sys
+from pathlib import Path
+from memfs.core.errors import ConfigError
+from memfs.server import serve, workers
+from memfs.server.options import ServerOptions
+def refuse(*_arguments, **_options):
+    raise ConfigError("it is so")
+serve.StoreServer, workers._AGAIN_S = refuse, 0.01
+options = ServerOptions(database=sys.argv[2])
+try:
+    workers.serve_with_workers("127.0.0.1", 0, Path(sys.argv[1]), workers=2, options=options, on_ready=print)
+except workers.MemfsError as error:
+    print("given up:", error)
+"""
 RUN = [sys.executable, "-m", "memfs.cli", "serve", "--listen", "127.0.0.1:0"]
 SOON_S = 30.0
 
 
 @contextmanager
-def workers(data: Path, database: str, count: int = 2) -> Iterator[tuple["subprocess.Popen[str]", httpx.Client]]:
+def workers(
+    data: Path, database: str, count: int = 2, **environment: str
+) -> Iterator[tuple["subprocess.Popen[str]", httpx.Client]]:
     command = [*RUN, "--data", str(data), "--workers", str(count), "--no-access-log"]
-    environ = {**os.environ, "MEMFS_DATABASE_URL": database}
+    environ = {**os.environ, "MEMFS_DATABASE_URL": database, **environment}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environ) as running:
         try:
             assert running.stdout is not None
@@ -76,13 +100,41 @@ def test_a_process_that_is_killed_is_started_again(tmp_path: Path, postgres: Clu
         assert {client.get("/v1/memory_stores").status_code for _ in range(10)} == {200}
 
 
-def test_the_processes_end_with_the_one_that_watches_them(tmp_path: Path, postgres: Cluster) -> None:
-    with workers(tmp_path / "data", postgres.new_database()) as (running, _client):
-        orphans = children(running.pid)
-        running.kill()
-        running.wait(SOON_S)
+def figure(client: httpx.Client, name: str) -> float:
+    lines = client.get("/metrics").text.splitlines()
+    return sum(float(line.split()[1]) for line in lines if line.split()[0] == name)
 
-        until(lambda: not any(lives(pid) for pid in orphans), of="the processes' end")
+
+def test_who_waits_is_counted_in_every_process_and_forgotten_with_it(tmp_path: Path, postgres: Cluster) -> None:
+    with workers(tmp_path / "data", postgres.new_database()) as (running, client), ThreadPoolExecutor(8) as pool:
+        changes = f"/v1/memory_stores/{client.post('/v1/memory_stores', json={'name': 'n'}).json()['id']}/changes"
+        waiting = {"after": client.get(changes).json()["next"], "wait": 60}
+        for _ in range(8):
+            pool.submit(client.get, changes, params=waiting)
+        until(lambda: figure(client, "memfs_waiters") == 8, of="eight who wait")
+        before = children(running.pid)
+        for pid in before:
+            os.kill(pid, signal.SIGKILL)
+        until(lambda: len(children(running.pid) - before) == 2, of="new processes")
+
+        until(lambda: figure(client, "memfs_waiters") == 0, of="nobody who waits")
+
+
+def test_the_processes_end_with_the_one_that_watches_them(tmp_path: Path, postgres: Cluster) -> None:
+    """However it ends, and though one of them hangs; nothing of theirs is left."""
+    with workers(tmp_path / "data", postgres.new_database(), TMPDIR=str(tmp_path)) as (running, _client):
+        orphans = children(running.pid)
+        hanging = max(orphans)
+        os.kill(hanging, signal.SIGSTOP)
+        try:
+            running.kill()
+            running.wait(SOON_S)
+            until(lambda: not any(lives(pid) for pid in orphans - {hanging}), of="the others' end")
+        finally:
+            os.kill(hanging, signal.SIGCONT)
+        until(lambda: not lives(hanging), of="the end of the one that hung")
+
+    assert list(tmp_path.glob("memfs-metrics-*")) == []
 
 
 def test_sqlite_has_one_writer_and_says_what_to_do(tmp_path: Path) -> None:
@@ -99,17 +151,59 @@ def test_sqlite_has_one_writer_and_says_what_to_do(tmp_path: Path) -> None:
     assert "--database postgresql://" in refused.stderr
 
 
-def test_processes_that_cannot_start_are_given_up(tmp_path: Path, postgres: Cluster) -> None:
-    """The database is of another release: no process can serve it, and nobody waits for ever."""
+def refused(data: Path, database: str, *words: str) -> "subprocess.CompletedProcess[str]":
+    command = [*RUN, "--data", str(data), "--workers", "2", "--database", database, *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=SOON_S, check=False)
+
+
+def test_what_is_wrong_with_the_database_is_said_once(tmp_path: Path, postgres: Cluster) -> None:
     database = postgres.new_database()
     with workers(tmp_path / "data", database):
         pass
     with psycopg.connect(database) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    command = [*RUN, "--data", str(tmp_path / "data"), "--workers", "2", "--database", database]
 
-    refused = subprocess.run(command, capture_output=True, text=True, timeout=SOON_S, check=False)
+    told = refused(tmp_path / "data", database)
 
-    assert refused.returncode == 3
-    assert "layout 9999" in refused.stderr
-    assert "Traceback" not in refused.stderr
+    assert told.returncode == 3
+    assert "layout 9999" in told.stderr
+    assert told.stderr.count("\n") == 1
+
+
+def test_what_is_wrong_with_the_certificate_is_said_once(tmp_path: Path, postgres: Cluster) -> None:
+    file = tmp_path / "no-certificate"
+    file.write_text("this is none")
+
+    told = refused(tmp_path / "data", postgres.new_database(), "--tls-cert", str(file), "--tls-key", str(file))
+
+    assert told.returncode == 3
+    assert str(file) in told.stderr
+    assert told.stderr.count("\n") == 1
+
+
+def test_processes_that_end_again_and_again_are_given_up(tmp_path: Path, postgres: Cluster) -> None:
+    command = [sys.executable, "-c", DYING, str(tmp_path / "data"), postgres.new_database()]
+
+    told = subprocess.run(command, capture_output=True, text=True, timeout=SOON_S, check=False)
+
+    assert "given up: the server's processes end again and again" in told.stdout
+    assert "cannot serve: it is so" in told.stderr
+    assert "Traceback" not in told.stderr
+
+
+def test_processes_that_begin_at_once_know_one_key(postgres: Cluster) -> None:
+    """On several hosts, say: nothing but the database is between them."""
+    database = postgres.new_database()
+    open_database(database).close()
+    for number in range(8):
+        begun = Barrier(4)
+
+        def begin(token: str = f"memfs-key-{number:016}", begun: Barrier = begun) -> str:
+            with closing(open_database(database)) as opened:
+                keys = Keys(opened, Stamps(now_us, last_us=0))
+                begun.wait(SOON_S)
+                return keys.ensure(token)
+
+        with ThreadPoolExecutor(4) as pool:
+            known = {one.result() for one in [pool.submit(begin) for _ in range(4)]}
+        assert len(known) == 1
