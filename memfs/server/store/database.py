@@ -7,8 +7,8 @@ to an engine is in `memfs.server.store.sqlite` and `memfs.server.store.postgresq
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Engine, QueuePool, Row, Select, text
@@ -34,14 +34,14 @@ class Ways:
     looking: Engine
     """Runs single statements that change nothing, without a transaction around them."""
     writing: Engine
+    write: Callable[[], AbstractContextManager[Connection]]
+    """Opens a transaction of ``writing`` that commits at the end of the block."""
     foreseen: Callable[[DBAPIError], MemfsError | None]
     """Return what a failure of the database is to whoever asked; None for a bug."""
-    turn: AbstractContextManager[object] = field(default_factory=nullcontext)
-    """Held by a write from its begin to its end, where the engine has one writer."""
     announce: Callable[[Connection, Told], None] = lambda _connection, _told: None
     """Called before a write commits: tell other processes of these stores' changes, if it commits."""
     erase: Callable[[], None] | None = None
-    """Leave nothing in the files of what was deleted before; None where the engine cannot."""
+    """Leave nothing in the files of what was deleted before, while nobody writes; None where the engine cannot."""
 
 
 class Database:
@@ -98,7 +98,7 @@ class Database:
             RemoteUnavailable: The database is busy for longer than anyone should wait, full, or cannot be reached.
             ConcurrentChange: Two writes were in each other's way; nothing was changed.
         """
-        with self._foreseen(), self._ways.turn, self._ways.writing.begin() as connection:
+        with self._foreseen(), self._ways.write() as connection:
             told: Told = {}
             connection.info[TOLD] = told
             yield connection
@@ -125,7 +125,7 @@ class Database:
                 return
             with self._counting:
                 covered = self._wanted
-            with self._foreseen(), self._ways.turn:
+            with self._foreseen():
                 self._ways.erase()
             self._erased = covered
 

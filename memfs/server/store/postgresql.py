@@ -52,6 +52,7 @@ def postgresql_database(url: str) -> Database:
             reading=engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True),
             looking=engine.execution_options(isolation_level="AUTOCOMMIT"),
             writing=engine,
+            write=engine.begin,
             foreseen=foreseen,
             announce=_announce,
         )

@@ -5,7 +5,6 @@ Used by `memfs.server.store.opening`. Safe in any thread; several processes may 
 
 import os
 import sqlite3
-import threading
 import time
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +15,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 
 from memfs.core.errors import MemfsError, RemoteUnavailable
 from memfs.server.store.database import Database, Ways
+from memfs.server.store.shared_commits import SharedCommits
 
 _BUSY_S = 10.0
 _BEGIN = "memfs_begin"
@@ -35,15 +35,22 @@ def sqlite_database(path: Path) -> Database:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     _keep_a_log(path)
     engine = sqlite_engine(path)
+    writing = immediate(engine)
+    commits = SharedCommits(writing)
+
+    def erase() -> None:
+        with commits.alone():
+            _erase(_alone(engine))
+
     return Database(
         Ways(
             reading=engine,
             looking=_alone(engine),
-            writing=immediate(engine),
-            foreseen=_foreseen,
+            writing=writing,
             # Waiting here is fair and wakes at once; SQLite itself would have each writer sleep and try again.
-            turn=threading.Lock(),
-            erase=lambda: _erase(_alone(engine)),
+            write=commits.write,
+            foreseen=_foreseen,
+            erase=erase,
         )
     )
 
