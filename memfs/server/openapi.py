@@ -50,14 +50,16 @@ _ENVELOPE: dict[str, Any] = {
 
 
 def document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
-    """Return the OpenAPI 3.1 document of the endpoints among some routes."""
+    """Return the OpenAPI 3.1 document of some routes: those of the API, and what needs no key."""
     schemas: dict[str, Any] = {"Error": _ENVELOPE}
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
-        found = description_of(route.openapi_extra) if isinstance(route, APIRoute) else None
-        if isinstance(route, APIRoute) and found is not None:
-            for method in route.methods or ():
-                paths.setdefault(route.path, {})[method.lower()] = _operation(route, method, found, schemas)
+        if not isinstance(route, APIRoute):
+            continue
+        found = description_of(route.openapi_extra)
+        for method in route.methods or ():
+            operation = _open(route) if found is None else _operation(route, method, found, schemas)
+            paths.setdefault(route.path, {})[method.lower()] = operation
     return {
         "openapi": "3.1.0",
         "info": {
@@ -81,14 +83,13 @@ def _operation(route: APIRoute, method: str, found: Described, schemas: dict[str
     kind = route.path.removeprefix("/v1/").split("/")
     operation: dict[str, Any] = {
         "operationId": f"{method.lower()}_{'_'.join(part.strip('{}') for part in kind)}",
-        "summary": (route.description or route.name).splitlines()[0],
+        "summary": _summary(route),
         "tags": [next((part for part in reversed(kind) if part in _TAGS), kind[0])],
         "parameters": [
             {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
             for name in (part[1:-1] for part in kind if part.startswith("{"))
         ],
-        "responses": {"200": _answer("Done", _named(found.answer, schemas, "serialization"))}
-        | {str(status): _answer(text, {"$ref": "#/components/schemas/Error"}) for status, text in _ERRORS.items()},
+        "responses": {"200": _answer("Done", _named(found.answer, schemas, "serialization"))} | _refusals(),
     }
     if found.query is not None:
         operation["parameters"] += _parameters(found.query, schemas)
@@ -96,6 +97,28 @@ def _operation(route: APIRoute, method: str, found: Described, schemas: dict[str
         content = {"application/json": {"schema": _named(found.body, schemas, "validation")}}
         operation["requestBody"] = {"required": bool(found.body.model_fields), "content": content}
     return operation
+
+
+def _open(route: APIRoute) -> dict[str, Any]:
+    """Return what is not of the API: it takes nothing, needs no key, and answers a page or a state."""
+    media = getattr(route.response_class, "media_type", None) or "application/json"
+    schema = {"type": "object" if media == "application/json" else "string"}
+    return {
+        "operationId": f"get_{route.name}",
+        "summary": _summary(route),
+        "tags": ["operation"],
+        "security": [],
+        "parameters": [],
+        "responses": {"200": _answer("Done", schema, media)} | _refusals(),
+    }
+
+
+def _summary(route: APIRoute) -> str:
+    return (route.description or route.name).splitlines()[0]
+
+
+def _refusals() -> dict[str, Any]:
+    return {str(status): _answer(text, {"$ref": "#/components/schemas/Error"}) for status, text in _ERRORS.items()}
 
 
 _TAGS = frozenset({"memory_stores", "memories", "memory_versions", "changes", "sessions"})
@@ -130,6 +153,6 @@ def _named(model: type[BaseModel], schemas: dict[str, Any], mode: Any) -> dict[s
     return {"$ref": _REFERENCE.format(model=name)}
 
 
-def _answer(text: str, schema: dict[str, Any]) -> dict[str, Any]:
+def _answer(text: str, schema: dict[str, Any], media: str = "application/json") -> dict[str, Any]:
     headers = {"request-id": {"schema": {"type": "string"}}, "memfs-changes": {"schema": {"type": "string"}}}
-    return {"description": text, "headers": headers, "content": {"application/json": {"schema": schema}}}
+    return {"description": text, "headers": headers, "content": {media: {"schema": schema}}}

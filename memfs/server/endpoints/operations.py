@@ -6,7 +6,7 @@ Nothing here names a store, a path, a key or what is in them.
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from starlette.responses import HTMLResponse, JSONResponse
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse
 
 from memfs.api import routes
 from memfs.core.errors import RemoteUnavailable
@@ -16,13 +16,13 @@ from memfs.server.context import Parts
 router = APIRouter()
 
 
-@router.get(routes.HEALTH)
+@router.get(routes.HEALTH, response_class=JSONResponse)
 async def healthy() -> Response:
     """Tell that the process lives; it asks nobody else."""
     return JSONResponse({"status": "ok"})
 
 
-@router.get(routes.READY)
+@router.get(routes.READY, response_class=JSONResponse)
 def ready(request: Request) -> Response:
     """Tell that requests can be served: the database answers, and the server is not about to end."""
     parts = _parts(request)
@@ -32,19 +32,19 @@ def ready(request: Request) -> Response:
     return JSONResponse({"status": "ok"})
 
 
-@router.get(routes.METRICS)
+@router.get(routes.METRICS, response_class=PlainTextResponse)
 def counted(request: Request) -> Response:
     """Return the page that Prometheus reads."""
     return Response(_parts(request).metrics.page(), media_type=metrics.CONTENT_TYPE)
 
 
-@router.get(routes.OPENAPI)
+@router.get(routes.OPENAPI, response_class=JSONResponse)
 async def described(request: Request) -> Response:
     """Return the OpenAPI document."""
     return JSONResponse(_document(request))
 
 
-@router.get(routes.DOCS)
+@router.get(routes.DOCS, response_class=HTMLResponse)
 async def shown(request: Request) -> Response:
     """Return the endpoints as a page for people."""
     return HTMLResponse(docs_page.page(_document(request)))
