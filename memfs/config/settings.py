@@ -1,14 +1,17 @@
 """What a ``memfs.toml`` may say: one model per table, every default and unit beside its name."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from memfs.core.attachment import Access, WantedStore
 from memfs.core.limits import Limits
 
 _LIMITS = Limits()
+_DATABASES = frozenset({"postgresql", "postgres", "postgresql+psycopg"})
+_NO_DATABASE = "must be a URL like postgresql://USER@HOST/DATABASE"
+_HALF_TLS = "tls_cert and tls_key go together"
 DEFAULT_LISTEN = "127.0.0.1:8484"
 DEFAULT_BASE_URL = f"http://{DEFAULT_LISTEN}"
 
@@ -25,7 +28,14 @@ def _path(text: object, info: ValidationInfo) -> object:
     return directory / Path(text).expanduser()
 
 
+def _database_url(text: str) -> str:
+    if text.partition("://")[0] not in _DATABASES:
+        raise ValueError(_NO_DATABASE)  # the value is not said: it may hold a password
+    return text
+
+
 FilePath = Annotated[Path, BeforeValidator(_path)]
+DatabaseUrl = Annotated[str, AfterValidator(_database_url)]
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 PruneSeconds = Annotated[float, Field(ge=60, le=2_592_000)]
 Umask = Annotated[str, Field(pattern="^0?[0-7]{3}$")]
@@ -72,7 +82,7 @@ class ServerTable(_Table):
 
     embedded: bool = Field(default=False, description="`memfs up` starts a server of its own")
     listen: str = Field(default=DEFAULT_LISTEN, description="HOST:PORT to listen on")
-    database: str | None = Field(
+    database: DatabaseUrl | None = Field(
         default=None, repr=False, description="PostgreSQL URL; else the SQLite file `memfs.db` in `data`"
     )
     workers: int = Field(default=1, ge=1, le=64, description="Server processes; more than one needs PostgreSQL")
@@ -104,6 +114,12 @@ class ServerTable(_Table):
         default=None,
         description="Database and API key; else `memfs/server` in `$XDG_DATA_HOME`, or `/var/lib` for root",
     )
+
+    @model_validator(mode="after")
+    def _has_both_of_tls(self) -> Self:
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise ValueError(_HALF_TLS)
+        return self
 
 
 class NamesTable(_Table):

@@ -63,7 +63,8 @@ def _first_trouble(path: Path, text: str, error: ValidationError) -> str:
 
 def _reason(trouble: ErrorDetails) -> str:
     plain = _PLAIN.get(trouble["type"])
-    return plain or trouble["msg"][0].lower() + trouble["msg"][1:]
+    said = trouble["msg"].removeprefix("Value error, ")
+    return plain or said[0].lower() + said[1:]
 
 
 def _keys_beside(location: tuple[int | str, ...]) -> list[str]:

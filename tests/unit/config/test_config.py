@@ -12,6 +12,7 @@ from memfs.config import (
     load,
     parse_listen,
     remote_settings,
+    server_database,
 )
 from memfs.core.attachment import Access, WantedStore
 from memfs.core.errors import ConfigError
@@ -83,6 +84,15 @@ def test_no_file_gives_the_defaults() -> None:
         ("[worker]\n\npoll_s = 0\n", 3, "key 'worker.poll_s'"),
         ("[worker]\npol_s = 1\n", 2, "did you mean 'poll_s'"),
         ("[mont]\npoint = '/x'\n", 1, "did you mean 'mount'"),
+        ("[server]\nworkers = 0\n", 2, "key 'server.workers'"),
+        ("[server]\nrequests_per_minute = 0\n", 2, "key 'server.requests_per_minute'"),
+        ("[server]\nmemory_bytes = 102_401\n", 2, "key 'server.memory_bytes'"),
+        ("[server]\nbody_bytes = 1\n", 2, "key 'server.body_bytes'"),
+        ("[server]\nretention_days = 29\n", 2, "key 'server.retention_days'"),
+        ("[server]\nkeep_newest = 9\n", 2, "key 'server.keep_newest'"),
+        ("[server]\nprune_every_s = 1\n", 2, "key 'server.prune_every_s'"),
+        ("[server]\ndatabase = 'mysql://me:hush@db/x'\n", 2, "must be a URL like postgresql://"),
+        ("\n[server]\ntls_cert = 'cert.pem'\n", 2, "key 'server': tls_cert and tls_key go together"),
         ("[[stores]]\nstore = 'a'\n\n[[stores]]\nstore = 'b'\nacess = 'read_only'\n", 6, "did you mean 'access'"),
         ("[[stores]]\nstore = 'a'\naccess = 'ro'\n", 3, "'read_write' or 'read_only'"),
         ("[[stores]]\naccess = 'read_only'\n", 1, "key 'stores.store'"),
@@ -97,6 +107,7 @@ def test_a_wrong_setting_names_file_line_and_key(tmp_path: Path, text: str, line
     assert str(caught.value).startswith(f"{path}:{line}:")
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+    assert "hush" not in str(caught.value)
     assert caught.value.exit_code == 3
 
 
@@ -123,6 +134,22 @@ def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path) -
     assert by_flag == RemoteSettings(base_url="http://flag", api_key="k-flag")
     assert by_environment == RemoteSettings(base_url="http://env", api_key="k-env")
     assert by_file == RemoteSettings(base_url="http://file", api_key="k-file")
+
+
+def test_the_database_is_named_by_flag_environment_or_file_and_else_sqlites(tmp_path: Path) -> None:
+    settings = load(written(tmp_path, "[server]\ndatabase = 'postgresql://file/x'\n"))
+    environ = {"MEMFS_DATABASE_URL": "postgresql://environment/x"}
+
+    assert server_database("postgresql://flag/x", settings, environ) == "postgresql://flag/x"
+    assert server_database(None, settings, environ) == "postgresql://environment/x"
+    assert server_database(None, settings, {}) == "postgresql://file/x"
+    assert server_database(None, load(None), {}) is None
+
+
+def test_no_representation_shows_the_databases_password(tmp_path: Path) -> None:
+    settings = load(written(tmp_path, "[server]\ndatabase = 'postgresql://me:hush@db/x'\n"))
+
+    assert "hush" not in repr(settings)
 
 
 def test_the_sdk_variables_are_honoured() -> None:
