@@ -24,18 +24,24 @@ class Killable:
     """One server process."""
 
     def __init__(self, data: Path, database: str | None) -> None:
-        data.mkdir(mode=0o700, parents=True)
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
         (data / "api-key").write_text(KEY)
         self._command = [sys.executable, "-c", RUN, data, str(free_port()), database or ""]
-        self.url = self.start()
+        self._begin()
 
-    def start(self) -> str:
-        """Start it and return its URL once it answers."""
-        self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, text=True)
+    def start(self) -> None:
+        """Start it again at its address, and return once it answers."""
+        self._begin()
+        self.await_start()
+
+    def await_start(self) -> None:
+        """Return once it answers, at ``url``."""
         assert self._process.stdout is not None
-        said = self._process.stdout.readline().strip()
-        assert said, "the server did not start"
-        return said
+        self.url = self._process.stdout.readline().strip()
+        assert self.url, "the server did not start"
+
+    def _begin(self) -> None:
+        self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, text=True)
 
     def kill(self) -> None:
         self._end(signal.SIGKILL)
@@ -50,11 +56,13 @@ class Killable:
 
 @contextmanager
 def killable(data: Path, *databases: str | None) -> Iterator[list[Killable]]:
-    """Run a server process for each database named; all know `KEY`."""
+    """Run a server process for each database named, None for the SQLite file in ``data``; all know `KEY`."""
     servers: list[Killable] = []
     try:
-        for number, database in enumerate(databases):
-            servers.append(Killable(data / f"server-{number}", database))
+        for database in databases:
+            servers.append(Killable(data, database))  # noqa: PERF401  (those that run end even if the next cannot start)
+        for server in servers:
+            server.await_start()
         yield servers
     finally:
         for server in servers:

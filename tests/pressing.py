@@ -155,6 +155,8 @@ class Client:
         found = cast("Sequence[Json]", self.ask("GET", f"{memories}?limit=100")[1]["data"])
         if not found:
             return
+        shown = [one["path"] for one in found]
+        assert not any(below.startswith(f"{path}/") for path in shown for below in shown), shown
         one = self.dice.choice(found)
         path = f"{memories}/{one['id']}"
         if act < 0.55:

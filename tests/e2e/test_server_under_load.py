@@ -7,7 +7,7 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,19 +74,15 @@ def pressed(home: Path, *databases: str | None) -> Iterator[Pressed]:
         httpx.Client(base_url=servers[0].url, headers={"authorization": f"Bearer {KEY}"}, timeout=30) as client,
     ):
         path = f"{STORES}/{client.post(STORES, json={'name': 'Pressed'}).json()['id']}"
-        with closing(open_database(databases[0] or home / "server-0" / FILE)) as database:
+        with closing(open_database(databases[0] or home / FILE)) as database:
             yield Pressed(servers=servers, client=client, path=path, database=database)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pressed]:
-    """One server on SQLite; two servers of one PostgreSQL database."""
-    if request.param == "sqlite":
-        databases: list[str | None] = [None]
-    else:
-        url = request.getfixturevalue("postgres").new_database()
-        databases = [url, url]
-    with pressed(tmp_path, *databases) as found:
+    """On two servers of one database."""
+    url = request.getfixturevalue("postgres").new_database() if request.param == "postgresql" else None
+    with pressed(tmp_path, url, url) as found:
         yield found
 
 
@@ -137,6 +133,19 @@ def test_a_random_history_of_many_clients_replays_to_what_is_there(store: Presse
         progress(store, SHORT if seed == 1 else LONG)
 
     assert [] == log.lost
+    check_history(store, log)
+    check_feed(store)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_of_many_clients_none_creates_or_changes_after_the_archiving(store: Pressed, seed: int) -> None:
+    with press(store.work("history", seed)) as log:
+        progress(store, SHORT if seed == 1 else LONG)
+        store.client.post(f"{store.path}/archive").raise_for_status()
+
+    kinds = [row.kind for row in told(store)]
+    after = kinds[kinds.index("store_archived") + 1 :]
+    assert {"deleted", "redacted"} >= set(after)
     check_history(store, log)
     check_feed(store)
 
@@ -238,19 +247,24 @@ def refuse_nested(paths: list[str]) -> None:
 
 def check_feed(store: Pressed) -> None:
     """The feed has each version and each redaction once, without a gap, the versions in their order."""
-    with store.database.read() as connection:
-        query = tables.changes.select().where(tables.changes.c.store_id == store_id(store))
-        told = connection.execute(query.order_by(tables.changes.c.seq)).all()
+    changes = told(store)
     versions = oldest_first(store)
-    of_versions = [row for row in told if row.kind != "redacted"]
-    redacted = [row.version_id for row in told if row.kind == "redacted"]
+    of_versions = [row for row in changes if row.kind not in {"redacted", "store_archived"}]
+    redacted = [row.version_id for row in changes if row.kind == "redacted"]
 
-    assert list(range(1, len(told) + 1)) == [row.seq for row in told]
-    assert row_of(store).last_seq == len(told)
+    assert list(range(1, len(changes) + 1)) == [row.seq for row in changes]
+    assert row_of(store).last_seq == len(changes)
     assert [(row["id"], row["operation"], row["memory_id"]) for row in versions] == [
         (row.version_id, row.kind, row.memory_id) for row in of_versions
     ]
     assert sorted(row["id"] for row in versions if row["redacted_at"]) == sorted(redacted)
+
+
+def told(store: Pressed) -> Sequence[Any]:
+    """Return the rows of the feed."""
+    with store.database.read() as connection:
+        query = tables.changes.select().where(tables.changes.c.store_id == store_id(store))
+        return connection.execute(query.order_by(tables.changes.c.seq)).all()
 
 
 def oldest_first(store: Pressed) -> list[Row]:
