@@ -97,7 +97,9 @@ def _options(settings: "Settings", certificate: Path | None, key: Path | None) -
 
 
 def _migrate(directory: Path, url: str | None) -> None:
+    from memfs.server.prepared import make_directory
     from memfs.server.store.opening import FILE, migrate
 
+    make_directory(directory)
     before = migrate(url or directory / FILE)
     typer.echo("the database has this release's layout" if before is None else f"brought the database up from {before}")

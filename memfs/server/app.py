@@ -114,7 +114,7 @@ async def _unrouted(request: Request, error: Exception) -> Response:
     if error.status_code == _NOT_FOUND:
         return envelope.answer(NotFound("there is no such endpoint", remedy="Check the base URL"), request.scope)
     refused = InvalidRequest(f"{request.method} is not answered here")
-    headers = dict(error.headers or {})
+    headers = {name.lower(): value for name, value in (error.headers or {}).items()}
     if error.status_code == _NOT_ALLOWED:
         headers["allow"] = ", ".join(sorted(_methods_at(request)))
     return envelope.answer(refused, request.scope, status=error.status_code, headers=headers)

@@ -41,7 +41,7 @@ def prepared(data: Path, options: ServerOptions) -> Prepared:
     """
     if options.tls is not None:
         tls.check(*options.tls)
-    _make(data)
+    make_directory(data)
     with ExitStack() as undo:
         database = undo.enter_context(closing(open_database(options.database or data / FILE)))
         stamps = Stamps(now_us, last_us=last_moment(database))
@@ -61,7 +61,12 @@ def now_us() -> int:
     return time.time_ns() // 1_000
 
 
-def _make(data: Path) -> None:
+def make_directory(data: Path) -> None:
+    """Make the data directory, mode 0700, if it is missing.
+
+    Raises:
+        ConfigError: It cannot be made, or not be used.
+    """
     try:
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

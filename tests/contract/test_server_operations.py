@@ -94,6 +94,30 @@ def test_every_endpoint_is_in_the_document(raw: httpx.Client) -> None:
     assert document["components"]["schemas"].keys() >= {"Error", "Store", "Memory", "MemoryVersion", "ChangesPage"}
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("HEAD", "/healthz", "GET"),
+        ("OPTIONS", "/v1/memory_stores", "GET, POST"),
+        ("TRACE", "/v1/memory_stores", "GET, POST"),
+        ("POST", "/metrics", "GET"),
+    ],
+)
+def test_a_method_that_is_not_answered_is_told_once_which_are(
+    raw: httpx.Client, method: str, path: str, allowed: str
+) -> None:
+    answer = raw.request(method, path)
+
+    assert (answer.status_code, answer.headers.get_list("allow")) == (405, [allowed])
+
+
+def test_the_id_of_a_request_is_the_servers_own(raw: httpx.Client) -> None:
+    answer = raw.get("/healthz", headers={"request-id": "mine", "x-request-id": "mine"})
+
+    assert len(answer.headers.get_list("request-id")) == 1
+    assert "mine" not in str(answer.headers)
+
+
 def test_the_page_for_people_needs_nothing_from_elsewhere(raw: httpx.Client) -> None:
     page = raw.get("/docs").text
 

@@ -64,6 +64,12 @@ def test_an_older_database_is_served_only_after_a_migration_that_keeps_a_copy(tm
     assert copy.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_first_start_may_ask_for_a_migration(tmp_path: Path) -> None:
+    with served("--data", tmp_path / "no" / "data", "--migrate") as (said, _process):
+        assert said.startswith("the database has this release's layout")
+        assert httpx.get(f"{url_in(said)}/readyz", timeout=30).status_code == 200
+
+
 def test_an_older_database_of_postgresql_is_brought_up_too(tmp_path: Path, postgres: Cluster) -> None:
     url = postgres.new_database()
     first_release.make(url)
