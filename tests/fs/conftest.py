@@ -1,6 +1,8 @@
 """Each test of this folder runs in this process and through a real mount, each in both ways of opening."""
 
 import itertools
+import os
+import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -9,6 +11,7 @@ import pytest
 from fs.files import Files
 from fs.worlds import InProcess, ThroughMount, World
 
+MEMORY = Path("/dev/shm")
 _number = itertools.count(1)
 KINDS: dict[str, Callable[[Path], World]] = {
     "inprocess": InProcess,
@@ -24,6 +27,16 @@ def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     made = KINDS[request.param](tmp_path_factory.mktemp(request.param))
     yield made
     made.close()
+
+
+@pytest.fixture
+def quick(tmp_path: Path) -> Iterator[Path]:
+    """A directory in memory, where the machine has such: what is shown there needs thousands of fsyncs."""
+    if not os.access(MEMORY, os.W_OK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir=MEMORY) as made:
+        yield Path(made)
 
 
 @pytest.fixture

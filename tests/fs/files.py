@@ -4,7 +4,7 @@ import errno
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -89,7 +89,7 @@ class Files(ABC):
     @abstractmethod
     def rmdir(self, path: str | bytes) -> None: ...
     @abstractmethod
-    def iterate(self, path: str | bytes) -> Iterator[bytes]:
+    def iterate(self, path: str | bytes) -> Generator[bytes, None, None]:
         """Yield the names of a directory as the kernel asks for them, not all at once."""
 
     @abstractmethod

@@ -7,20 +7,29 @@ import errno
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import TypeVar
 
 from fs.files import WHOLE, Files, OpenFile, Space, Stat
 
 from memfs.core.errors import MemfsError
 from memfs.vfs.filesystem import FileSystem
-from memfs.vfs.values import ROOT, Attributes, InvalidateEntry, InvalidateInode, Invalidation, SetAttributes
+from memfs.vfs.values import (
+    ROOT,
+    Attributes,
+    DirectoryEntry,
+    InvalidateEntry,
+    InvalidateInode,
+    Invalidation,
+    SetAttributes,
+)
 
 Answered = TypeVar("Answered")
 ABSENT = 0
 LARGEST_WRITE = 128 * 1024
-NAMES_AT_A_TIME = 7
+NAMES_AT_A_TIME = 3
 UMASK = 0o022
 
 
@@ -74,18 +83,22 @@ class Kernel(Files):
             self._met(parent, name, self.filesystem.mkdir(parent, name, mode & ~UMASK))
         self._stale(parent)
 
-    def iterate(self, path: str | bytes) -> Iterator[bytes]:
+    def iterate(self, path: str | bytes) -> Generator[bytes, None, None]:
         node, cookie = self._walk(path), 0
-        while True:
-            self.settle()
-            with answered():
-                entries = list(zip(range(NAMES_AT_A_TIME), self.filesystem.readdir(node, cookie), strict=False))
-            if not entries:
-                return
-            for _, entry in entries:
-                cookie = entry.cookie
-                if entry.name not in {b".", b".."}:
-                    yield entry.name
+        self.hold(node)
+        try:
+            while entries := self._some_entries(node, cookie):
+                for entry in entries:
+                    cookie = entry.cookie
+                    if entry.name not in {b".", b".."}:
+                        yield entry.name
+        finally:
+            self.let_go(node)
+
+    def _some_entries(self, node: int, cookie: int) -> list[DirectoryEntry]:
+        self.settle()
+        with answered():
+            return list(islice(self.filesystem.readdir(node, cookie), NAMES_AT_A_TIME))
 
     def stat(self, path: str | bytes) -> Stat:
         return self.stat_node(self._walk(path))
@@ -144,7 +157,7 @@ class Kernel(Files):
         self._holders[node] -= 1
         if self._holders[node] == 0:
             self._attributes.pop(node, None)
-            self.filesystem.forget(node, self.lookups.pop(node))
+            self.filesystem.forget(node, self.lookups.pop(node, 0))
 
     def drop_caches(self) -> None:
         """Forget every name."""

@@ -1,10 +1,14 @@
 """The same calls as plain system calls below the mount point of a process that serves it."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 from fs.files import WHOLE, Files, OpenFile, Space, Stat
+from fs.getdents import entries
+
+FEW_ENTRIES_BYTES = 600
+"""Room for some names at a time, one long name at least."""
 
 
 class MountFiles(Files):
@@ -28,9 +32,14 @@ class MountFiles(Files):
     def rmdir(self, path: str | bytes) -> None:
         self._at(path).rmdir()
 
-    def iterate(self, path: str | bytes) -> Iterator[bytes]:
-        with os.scandir(self._at(path)) as entries:
-            yield from (os.fsencode(entry.name) for entry in entries)
+    def iterate(self, path: str | bytes) -> Generator[bytes, None, None]:
+        directory = os.open(self._at(path), os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            for entry in entries(directory, FEW_ENTRIES_BYTES):
+                if entry.name not in {b".", b".."}:
+                    yield entry.name
+        finally:
+            os.close(directory)
 
     def stat(self, path: str | bytes) -> Stat:
         return _stat(self._at(path).lstat())

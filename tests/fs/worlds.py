@@ -147,12 +147,12 @@ class World(ABC):
         """Put ``content`` at ``path`` as soon as it is quiet."""
         return self._until_applied(lambda: self.replace(path, content, self.observe(path)))
 
-    def remove(self, path: str, prune: tuple[str, ...] = ()) -> Answer:
-        """Remove a file, however lately it was written."""
+    def remove(self, path: str, prune: tuple[str, ...] = (), *, mark: str = "") -> Answer:
+        """Remove a file, however lately it was written; ``mark`` keeps names in trash apart."""
         slug, _, rest = path.partition("/")
         expect = self.observe(path)
         assert expect is not None
-        kept = f"removed-{rest.rpartition('/')[2]}"
+        kept = f"removed-{mark}{rest.rpartition('/')[2]}"
         return self.ask(
             Remove(store_id=f"memstore_{slug}", path=f"/{rest}", expect=expect, trash=kept, prune=prune, force=True)
         )
