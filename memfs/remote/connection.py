@@ -2,7 +2,7 @@
 
 The only importer of httpx; used by `HttpRemote`. Nothing is repeated here (`Retrying` does that). Messages name the
 base URL, never the key and never a content. One event loop; calls may run in parallel, ``in_flight`` at a time. Proxy
-and CA settings of the environment apply as httpx reads them, except for a remote on this host.
+and CA settings of the environment apply as httpx reads them; no proxy is asked for a remote on this host.
 """
 
 import asyncio
@@ -62,6 +62,7 @@ class Connection:
                 max_connections=None, max_keepalive_connections=in_flight, keepalive_expiry=_KEEPALIVE_S
             ),
             transport=transport,
+            verify=httpx.create_ssl_context(),
             trust_env=not _is_this_host(url.host),
         )
 

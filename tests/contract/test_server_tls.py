@@ -8,6 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from commands import Memfs
 from wire import serving
 
 from memfs.core.errors import ConfigError
@@ -43,6 +44,16 @@ def test_clients_that_trust_the_certificate_are_served(secure: StoreServer, file
 
     assert secure.url.startswith("https://127.0.0.1:")
     assert answer.json() == {"data": [], "next_page": None}
+
+
+@pytest.mark.parametrize(("trusted", "code"), [(True, 0), (False, 7)])
+def test_commands_trust_what_the_environment_does(
+    tmp_path: Path, secure: StoreServer, files: tuple[Path, Path], trusted: bool, code: int
+) -> None:
+    told = {"SSL_CERT_FILE": str(files[0])} if trusted else {}
+    memfs = Memfs.at_home(tmp_path, MEMFS_BASE_URL=secure.url, MEMFS_API_KEY=secure.api_key, **told)
+
+    assert memfs.run("stores", "list", "--json").code == code
 
 
 def test_clients_that_do_not_trust_it_send_nothing(secure: StoreServer) -> None:
