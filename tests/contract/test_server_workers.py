@@ -121,6 +121,19 @@ def test_who_waits_is_counted_in_every_process_and_forgotten_with_it(tmp_path: P
         until(lambda: figure(client, "memfs_waiters") == 0, of="nobody who waits")
 
 
+def test_a_stop_releases_who_waits_in_any_of_them(tmp_path: Path, postgres: Cluster) -> None:
+    with workers(tmp_path / "data", postgres.new_database()) as (running, client), ThreadPoolExecutor(6) as pool:
+        changes = f"/v1/memory_stores/{client.post('/v1/memory_stores', json={'name': 'n'}).json()['id']}/changes"
+        cursor = client.get(changes).json()["next"]
+        waiting = [pool.submit(client.get, changes, params={"after": cursor, "wait": 60}) for _ in range(6)]
+        until(lambda: figure(client, "memfs_waiters") == 6, of="six who wait")
+        running.send_signal(signal.SIGTERM)
+        answers = [one.result(SOON_S) for one in waiting]
+
+        assert [answer.json() for answer in answers] == [{"data": [], "next": cursor, "has_more": False}] * 6
+        assert running.wait(SOON_S) == 0
+
+
 def test_the_processes_end_with_the_one_that_watches_them(tmp_path: Path, postgres: Cluster) -> None:
     """However it ends, and though one of them hangs; nothing of theirs is left."""
     with workers(tmp_path / "data", postgres.new_database(), TMPDIR=str(tmp_path)) as (running, _client):
