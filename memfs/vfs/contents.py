@@ -88,18 +88,27 @@ class Contents:
         node = self._table.get(nodeid)
         store = self._mounted.store_of(node)
         store.check_writable()
-        descriptor = self._descriptors.of(node)
         if change.size is not None:
-            self._truncate(store, node, descriptor, change.size)
+            self._truncate(store, node, self._descriptors.of(node), change.size)
+        if node.successor is not None:
+            # A program that names the path means its current file, which the kernel may not have met yet.
+            current = node.current()
+            self._set(current, change)
+            self._mounted.tell(InvalidateInode(current.nodeid))
+        return self._mounted.attributes(node, self._set(node, change))
+
+    def _set(self, node: Node, change: SetAttributes) -> os.stat_result:
+        """Change bits and times of a node's own file."""
+        descriptor = self._descriptors.of(node)
         if change.mode is not None:
             os.fchmod(descriptor, modes.backing(change.mode, is_directory=node.children is not None))
         found = os.fstat(descriptor)
-        if change.atime_ns is not None or change.mtime_ns is not None:
-            atime = found.st_atime_ns if change.atime_ns is None else change.atime_ns
-            mtime = found.st_mtime_ns if change.mtime_ns is None else change.mtime_ns
-            os.utime(descriptor, ns=(atime, mtime))
-            found = os.fstat(descriptor)
-        return self._mounted.attributes(node, found)
+        if change.atime_ns is None and change.mtime_ns is None:
+            return found
+        atime = found.st_atime_ns if change.atime_ns is None else change.atime_ns
+        mtime = found.st_mtime_ns if change.mtime_ns is None else change.mtime_ns
+        os.utime(descriptor, ns=(atime, mtime))
+        return os.fstat(descriptor)
 
     def _check(self, node: Node, content: bytes, end: int) -> None:
         """Refuse bytes that a memory cannot hold."""

@@ -135,6 +135,24 @@ def test_any_other_late_write_is_refused_and_its_bytes_are_kept(world: World, fi
     assert list(world.trash(f"{home}/late.md").values()) == [b"012abc6789xyz"]
 
 
+def test_bits_and_times_set_a_moment_after_a_pull_are_those_of_the_pulled_file(
+    world: World, files: Files, home: str
+) -> None:
+    """What names the path may still reach the old file, before the kernel was told of the new one."""
+    files.write(f"{home}/a.md", b"old")
+    with files.open(f"{home}/a.md", os.O_RDWR) as file:
+        world.pull(f"{home}/a.md", b"new")
+        until(lambda: files.read(f"{home}/a.md") == b"new")
+
+        file.set_mode(0o640)
+        file.set_times(0, 1_555_555_555_666_777_888)
+
+        assert (file.stat().mode & 0o777, file.stat().mtime_ns) == (0o640, 1_555_555_555_666_777_888)
+        until(lambda: files.stat(f"{home}/a.md").mode & 0o777 == 0o640)
+        until(lambda: files.stat(f"{home}/a.md").mtime_ns == 1_555_555_555_666_777_888)
+    assert world.tree(f"{home}/a.md").stat().st_mtime_ns == 1_555_555_555_666_777_888
+
+
 def test_a_superseded_file_can_be_superseded_again(world: World, files: Files, home: str) -> None:
     files.write(f"{home}/a.md", b"first")
     with files.open(f"{home}/a.md", os.O_RDONLY) as one:
