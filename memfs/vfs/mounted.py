@@ -121,6 +121,8 @@ class Mounted:
     def unlinked(self, node: Node | None) -> None:
         """Take a node from the path that is gone."""
         if node is not None:
+            # What it may hold stays as it is: what its directory is called from now on has nothing to do with it.
+            self.policy.is_local_only(node)
             self.table.unlink(node)
             self.descriptors.pin(node)
 

@@ -81,16 +81,9 @@ class Policy:
         if more > 0 and memories + more > self.limits.memories:
             raise StoreFull(f"the store holds {memories} memories; at most {self.limits.memories} are allowed")
 
-    def check_saved(self, memories: int, before: bytes, after: bytes) -> None:
-        """Check that a held-back file, which is made even in a full store, fits when a rename gives it its own name.
-
-        Raises:
-            StoreFull: It does not.
-        """
-        if memories <= self.limits.memories or not self.is_held_back(before):
-            return
-        if not self.is_held_back(after) and not self.is_local_only_file(after):
-            self.check_count(memories - 1, 1)
+    def is_saved(self, before: bytes, after: bytes) -> bool:
+        """Tell whether a rename gives a held-back file, which is made even in a full store, a memory's name."""
+        return self.is_held_back(before) and not (self.is_held_back(after) or self.is_local_only_file(after))
 
     def check_renamed(self, directory: int, file: bytes, before: bytes, after: bytes) -> int:
         """Check one file of a rename as if it were written under its new name; return by how many memories it adds.

@@ -46,8 +46,10 @@ class Renames:
             return
         more = self._check(source, target, moving, replaced)
         self._policy.check_count(store.memories, more)
-        if replaced is None:
-            self._policy.check_saved(store.memories, source.relative, target.relative)
+        is_directory = stat.S_ISDIR(moving.st_mode)
+        is_too_full = store.memories > self._policy.limits.memories and (replaced is None or is_directory)
+        if is_too_full and self._saves(source, target, is_directory=is_directory):
+            self._policy.check_count(store.memories - 1, 1)
         self._act(source, target)
         store.memories += more
 
@@ -83,6 +85,18 @@ class Renames:
         finally:
             os.close(directory)
         return more
+
+    def _saves(self, source: _End, target: _End, *, is_directory: bool) -> bool:
+        """Tell whether a held-back file gets a memory's name."""
+        before, after = source.relative, target.relative
+        if not is_directory:
+            return self._policy.is_saved(before, after)
+        directory = os.open(source.name, DIRECTORY_FLAGS, dir_fd=source.descriptor)
+        try:
+            files = [entry.relative for entry in scan(directory) if entry.kind is Kind.FILE]
+        finally:
+            os.close(directory)
+        return any(self._policy.is_saved(before + b"/" + file, after + b"/" + file) for file in files)
 
     def _act(self, source: _End, target: _End) -> None:
         node = children_of(source.directory).get(source.name)

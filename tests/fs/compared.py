@@ -9,11 +9,12 @@ import stat
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from fs import model_pulls
 from fs.files import OpenFile
-from fs.model import Bounds, Directory, File, Model, Refused, walk
+from fs.model import Bounds, Directory, File, Model, Refused, is_local, walk
 from fs.worlds import World, attachment
 from hypothesis.stateful import RuleBasedStateMachine, initialize
 
@@ -21,7 +22,7 @@ from memfs.core.attachment import Access
 from memfs.core.limits import Limits
 from memfs.core.tree_requests import Answer, Outcome
 
-LIMITS = Limits(memory_bytes=64, memories=6, path_bytes=40, segments=4, segment_bytes=16)
+LIMITS = Limits(memory_bytes=64, memories=5, path_bytes=40, segments=4, segment_bytes=16)
 BOUNDS = Bounds(**asdict(LIMITS))
 STORES = [attachment("notes"), attachment("other"), attachment("manual", Access.READ_ONLY)]
 
@@ -94,6 +95,15 @@ class Compared(RuleBasedStateMachine):
             model_pulls.put(self.model, path, self.world.tree(path).read_bytes())
         for _, node in self.below("manual"):
             node.mode &= ~0o222
+        for path in ("notes/d", "notes/d/e"):
+            self.agree(partial(self.files.mkdir, path), partial(self.model.mkdir, path, 0o755))
+        for path in ("notes/a", "notes/d/b.md", "notes/d/e/x.tmp"):
+            made = self.agree(
+                partial(self.files.open, path, os.O_CREAT | os.O_WRONLY),
+                partial(self.model.open, path, os.O_CREAT | os.O_WRONLY, 0o644),
+                compare=False,
+            )
+            made[0].close()
         self.is_settled = False
 
     def go_on(self, reading: Reading, count: int) -> None:
@@ -138,19 +148,18 @@ class Compared(RuleBasedStateMachine):
             0, self.model.room(store) - (store == "other" and self.world.observe("other/barrier.md") is not None)
         )
 
-    def path(self, place: Any) -> str:
-        """Return a path: mostly one that is there, or a new name in a directory that is."""
+    def path(self, place: Any, prefer: type[File] | type[Directory] | None = None) -> str:
+        """Return a path: mostly of what is preferred and there, or (None) a new name in a directory that is there."""
         kind, index, names = place
-        if kind == 0:
-            return ["manual/guide.md", "manual/d", "manual/d/deep.md", "manual/new", "other/new"][index % 5]
         files, directories = (self.model.paths(each, "notes") for each in (File, Directory))
-        if kind < 8 and files:
-            return files[index % len(files)]
-        if kind < 12 and len(directories) > 1:
-            return directories[1:][index % (len(directories) - 1)]
-        if kind < 18:
+        there = files if prefer is File or (prefer is None and kind % 2) else directories[1:]
+        if kind < (8 if prefer is None else 0):
             return f"{directories[index % len(directories)]}/{names[0]}"
-        return "/".join(["notes", *names])
+        if kind < 16 and there:
+            return there[index % len(there)]
+        if kind < 18:
+            return "/".join(["notes", *names])
+        return ["manual/guide.md", "manual/d", "manual/d/deep.md", "manual/new", "other/new"][index % 5]
 
     def found(self, path: str) -> File | Directory | None:
         with suppress(Refused):
@@ -172,12 +181,16 @@ class Compared(RuleBasedStateMachine):
         return handle, handle.node
 
     def a_file(self, number: int) -> str:
-        files = self.model.paths(File, "notes")
+        files = self.memories()
         return files[number % len(files)]
+
+    def memories(self) -> list[str]:
+        """Return the files that the worker would change."""
+        return [path for path in self.model.paths(File, "notes") if not is_local(path)]
 
     def answered(self, answer: Answer, *, is_applied: bool) -> None:
         was_failed, self.failed, self.is_settled = self.failed, True, False
-        assert answer.error == ""
+        assert answer.error == "", answer.error
         assert (Outcome.APPLIED if is_applied else Outcome.CHANGED) == answer.outcome
         self.settle()
         self.failed = was_failed

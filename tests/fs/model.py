@@ -190,6 +190,7 @@ class Model:
         written.mtime_ns = None
         if written is not file:
             file.content += content  # who has it open sees its own bytes
+            file.mtime_ns = None
 
     def fsync(self, file: File) -> None:
         if file.successor is None and not file.is_local and not _is_text(file.content):
@@ -271,7 +272,7 @@ class Model:
         return wrong if _is_text(file.content) else wrong | {errno.EILSEQ}
 
     def _if_read_only(self, path: str) -> set[int]:
-        return READ_ONLY if store_of(path) in self.read_only else set()
+        return set(READ_ONLY) if store_of(path) in self.read_only else set()
 
 
 def store_of(path: str) -> str:

@@ -5,6 +5,7 @@ import os
 
 import pytest
 from fs.files import Files, refuses
+from fs.worlds import World, until
 
 
 def test_more_bytes_than_a_memory_holds_are_refused_and_not_written(files: Files, home: str) -> None:
@@ -167,6 +168,47 @@ def test_a_full_store_can_still_be_edited_by_programs_that_save_by_rename(files:
     files.unlink("full/00001.md.tmp")
     assert files.read("full/00000.md") == b"edited"
     assert files.statfs("full").files_free == 0
+
+
+def test_a_store_with_too_many_memories_refuses_to_save_what_was_held_back_and_nothing_else(
+    world: World, files: Files
+) -> None:
+    """More than fit come in by pulls, which nothing refuses, and by names that are held back."""
+    world.pull("full/pulled.md", b"")
+    until(lambda: files.exists("full/pulled.md"))
+    for name in ("empty.tmp", "one.tmp", "saved"):
+        files.mkdir(f"full/{name}")
+    files.create("full/one.tmp/a.md")
+
+    files.rename("full/empty.tmp", "full/empty")
+    with refuses(errno.ENOSPC):
+        files.rename("full/one.tmp", "full/one")
+    with refuses(errno.ENOSPC):
+        files.rename("full/one.tmp", "full/saved")
+    files.rename("full/one.tmp", "full/other.tmp")
+
+    files.unlink("full/other.tmp/a.md")
+    world.remove("full/pulled.md")
+    for name in ("empty", "other.tmp", "saved"):
+        files.rmdir(f"full/{name}")
+    assert files.statfs("full").files_free == 0
+
+
+def test_what_a_file_without_a_name_may_hold_does_not_change_with_its_directory(files: Files, home: str) -> None:
+    files.mkdir(f"{home}/.git")
+    files.mkdir(f"{home}/d")
+    with (
+        files.open(f"{home}/.git/x", os.O_RDWR | os.O_CREAT) as local_only,
+        files.open(f"{home}/d/x", os.O_RDWR | os.O_CREAT) as memory,
+    ):
+        files.unlink(f"{home}/.git/x")
+        files.unlink(f"{home}/d/x")
+        files.rename(f"{home}/.git", f"{home}/e")
+        files.rename(f"{home}/d", f"{home}/d~")
+
+        local_only.write(b"\xff\xfe")
+        with refuses(errno.EILSEQ):
+            memory.write(b"\xff\xfe")
 
 
 def test_free_memories_are_counted(files: Files, home: str) -> None:
