@@ -37,6 +37,7 @@ class Renames:
     def rename(self, parent: int, name: bytes, new_parent: int, new_name: bytes) -> None:
         """Give an entry another name; a file, or an empty directory, that has it goes."""
         source, target = self._end(parent, name), self._end(new_parent, new_name)
+        _check_open(source, target)
         store = self._mounted.store_of(source.directory)
         if store is not target.directory.store:
             raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
@@ -102,6 +103,7 @@ class Renames:
         node = children_of(source.directory).get(source.name)
         replaced = children_of(target.directory).get(target.name)
         self._mounted.keep(replaced)
+        _check_open(source, target)
         os.rename(source.name, target.name, src_dir_fd=source.descriptor, dst_dir_fd=target.descriptor)
         source.directory.listing_is_fresh = target.directory.listing_is_fresh = False
         self._mounted.unlinked(replaced)
@@ -111,6 +113,12 @@ class Renames:
         if node.pins:
             # The kernel may not have met the node that a pull put here, and carry the superseded one to the new name.
             self._mounted.tell(InvalidateEntry(target.directory.nodeid, target.name))
+
+
+def _check_open(*ends: _End) -> None:
+    """Refuse where so few descriptors are left that one had to go for another: its number may mean another by now."""
+    if any(end.directory.descriptor != end.descriptor for end in ends):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
 
 def _check_kinds(*, is_directory: bool, replaces_directory: bool) -> None:

@@ -89,11 +89,11 @@ def leaves_nothing(source: Source) -> Iterator[None]:
     try:
         mount = source.world()
         assert isinstance(mount, ThroughMount)
-        before = len(mount.descriptors)
+        before = mount.descriptors
         yield
         assert mount is source.world()
         forget_everything(mount)
-        until(lambda: len(mount.descriptors) == before)
+        until(lambda: mount.descriptors == before)
         assert "Traceback" not in mount.log
         assert "WARNING" not in mount.log
     finally:
