@@ -21,7 +21,7 @@ def create(call: Asked) -> Response:
     """Make a session; this answer alone has its token."""
     call.caller.check_manages()
     wanted = wire.body(CreateSession, call.body)
-    return wire.answer(call.store.sessions.create(call.caller, wanted, is_retry=call.is_retry))
+    return wire.answer(call.store.sessions.create(call.caller, wanted))
 
 
 @router.get(routes.SESSIONS, openapi_extra=described(Page[Session], query=ListSessions))

@@ -53,13 +53,6 @@ def attach(connection: Connection, caller: Caller, wanted: Sequence[WantedResour
     ]
 
 
-def is_same(connection: Connection, session_id: str, attached: Sequence[dict[str, Any]]) -> bool:
-    """Tell whether a session has just these stores, in all but what a store may say differently since."""
-    found = resources_of(connection, [session_id])[session_id]
-    had = [(one.memory_store_id, one.access.value, one.instructions or "") for one in found]
-    return had == [(row["store_id"], row["access"], row["instructions"]) for row in attached]
-
-
 def sessions_with(store_id: str) -> Select[Any]:
     """Return the query of the ids of the sessions that have a store, be it deleted since."""
     return select(_RESOURCES.session_id).where(_RESOURCES.store_id == store_id if rows.can_exist(store_id) else false())

@@ -20,7 +20,6 @@ from memfs.server.store.metadata import packed, patched, unpacked
 from memfs.server.store.newest import Newest
 from memfs.server.store.rows import AnyRow
 from memfs.server.store.stamps import Stamps, identifier, moment
-from memfs.server.store.stores import RETRY_WINDOW_US
 from memfs.server.store.tokens import digest, new_session_token
 
 _SESSIONS = tables.sessions.c
@@ -48,8 +47,10 @@ class Sessions:
         self._database = database
         self._stamps = stamps
 
-    def create(self, caller: Caller, wanted: CreateSession, *, is_retry: bool = False) -> NewSession:
-        """Make a session and its token; for a retry, a new token of the session that the attempt before it made.
+    def create(self, caller: Caller, wanted: CreateSession) -> NewSession:
+        """Make a session and its token.
+
+        A repeated request makes another one: an equal session may be another agent's, whose token must go on.
 
         Raises:
             InvalidRequest: A store is unknown, archived or named twice, or the metadata pass a limit.
@@ -61,12 +62,7 @@ class Sessions:
         token = new_session_token()
         with self._database.write() as connection:
             attached = attaching.attach(connection, caller, wanted.resources)
-            session_id = self._made_before(connection, fields, attached) if is_retry else None
-            if session_id is None:
-                session_id = self._insert(connection, fields, attached, token)
-            else:
-                # Nobody ever read the first one.
-                connection.execute(_change(session_id).values(token_sha256=digest(token)))
+            session_id = self._insert(connection, fields, attached, token)
             made = _session(connection, _existing(connection, caller, session_id))
         return NewSession(**dict(made), sessions_token=token)
 
@@ -170,21 +166,6 @@ class Sessions:
         for row in attached:
             connection.execute(insert(tables.session_resources).values(session_id=session_id, **row))
         return session_id
-
-    def _made_before(
-        self, connection: Connection, fields: dict[str, Any], attached: Sequence[dict[str, Any]]
-    ) -> str | None:
-        query = (
-            select(_SESSIONS.id)
-            .where(_SESSIONS.created_at >= self._stamps.now() - RETRY_WINDOW_US)
-            .where(_SESSIONS.updated_at == _SESSIONS.created_at)
-            .where(*(_SESSIONS[name] == value for name, value in fields.items()))
-            .order_by(_SESSIONS.created_at.desc())
-        )
-        found: str | None = connection.scalar(query.limit(1).with_for_update())
-        if found is None:
-            return None
-        return found if attaching.is_same(connection, found, attached) else None
 
 
 def _fields(caller: Caller, wanted: CreateSession) -> dict[str, Any]:

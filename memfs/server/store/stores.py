@@ -151,6 +151,7 @@ class Stores:
         query = (
             select(tables.stores)
             .where(stores.created_at >= self._stamps.now() - RETRY_WINDOW_US, stores.updated_at == stores.created_at)
+            .where(stores.last_seq == 0)  # one that is used already is somebody's
             .where(*(stores[name] == value for name, value in fields.items()))
             .order_by(stores.created_at.desc())
         )

@@ -126,9 +126,11 @@ def test_a_repeated_create_is_settled_for_two_minutes_only(ask: Callable[..., ht
     memories = f"/v1/memory_stores/{store['id']}/memories"
     body = {"path": "/a", "content": ""}
     made = ask("POST", memories, json=body).json()
+    unused = ask("POST", "/v1/memory_stores", json={"name": "unused"}).json()
     clock.now_s += 119
     assert ask("POST", memories, json=body, headers=retry).json() == made
-    assert ask("POST", "/v1/memory_stores", json={"name": "n"}, headers=retry).json() == store
+    assert ask("POST", "/v1/memory_stores", json={"name": "unused"}, headers=retry).json() == unused
+    assert ask("POST", "/v1/memory_stores", json={"name": "n"}, headers=retry).json()["id"] != store["id"]
 
     clock.now_s += 2
     assert ask("POST", memories, json=body, headers=retry).status_code == 409
