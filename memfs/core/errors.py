@@ -17,6 +17,7 @@ MemfsError
 ├── AuthenticationFailed        no or a wrong credential
 ├── PermissionRefused           the credential may not do this
 ├── NotFound                    no such store, memory or version
+├── ChangeCursorExpired         what came after a cursor of the change feed is not kept
 ├── Conflicted                  the 409s
 │   ├── PreconditionFailed      the stored digest is another one
 │   ├── PathConflict            the path, an ancestor or a descendant is taken

@@ -13,7 +13,7 @@ CLASSES = [
     found for _, found in inspect.getmembers(errors, inspect.isclass) if issubclass(found, MemfsError)
 ]  # fmt: skip
 EXIT_CODES = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 70}
-HTTP_STATUSES = {400, 401, 403, 404, 409, 413, 429, 500, 503, 529}
+HTTP_STATUSES = {400, 401, 403, 404, 409, 410, 413, 429, 500, 503, 529}
 
 
 def drawn_parents() -> dict[str, str]:
