@@ -3,11 +3,9 @@
 It only looks: neither the mount nor the worker need run, and nothing of theirs is locked or waited for long.
 """
 
-import os
 import socket
 import time
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -28,10 +26,10 @@ PING_TIMEOUT_S = 2.0
 def status(state: options.State = None, config: options.Config = None, as_json: options.Json = False) -> None:
     """Show stores, access, state, pending, problems, conflicts and the last sync."""
     from memfs.cli.output import print_json
-    from memfs.state.summary import owed_by_detached, summaries
+    from memfs.state.summary import is_watched, owed_by_detached, summaries
 
     layout = state_directory.found(state or load(config).state.dir or default_state())
-    found, mount_point, worker = summaries(layout), _mount_point(layout), _is_locked(layout.worker_lock)
+    found, mount_point, worker = summaries(layout), _mount_point(layout), is_watched(layout)
     if as_json:
         head = {"state": str(layout.root), "mount_point": mount_point, "worker_runs": worker}
         print_json(head | {"stores": [_as_json(one, is_watched=worker) for one in found]})
@@ -61,8 +59,8 @@ def _print_stores(found: "list[StoreSummary]", *, is_watched: bool) -> None:
             [
                 one.attachment.slug,
                 "read_write" if one.attachment.is_writable else "read_only",
-                _state(one, is_watched=is_watched),
-                *(str(count) for count in (one.memories, one.pending, len(one.problems), len(_copies(one)))),
+                one.state(is_watched=is_watched),
+                *(str(count) for count in (one.memories, one.pending, len(one.problems), len(one.copies))),
                 _ago(one.last_sync_at, now),
             ]
             for one in found
@@ -71,38 +69,21 @@ def _print_stores(found: "list[StoreSummary]", *, is_watched: bool) -> None:
     for one in found:
         notes = [f"error: {one.sync_error[1]}"] if one.sync_error else []
         notes += [f"problem: {problem.path}: {problem.message}" for problem in one.problems]
-        notes += [
-            f"conflict: the other text of a file is {copy}: merge the two, then delete it" for copy in _copies(one)
-        ]
+        notes += [f"conflict: the other text of a file is {copy}: merge the two, then delete it" for copy in one.copies]
         for note in notes:
             typer.echo(printable(f"{one.attachment.slug}: {note}"))
-
-
-def _copies(one: "StoreSummary") -> list[str]:
-    """Return every conflict copy: those this host made and has not pushed yet, and all that are in the store."""
-    return sorted({conflict.copy_path for conflict in one.conflicts} | set(one.conflict_copies))
-
-
-def _state(one: "StoreSummary", *, is_watched: bool) -> str:
-    if one.sync_error:
-        return one.sync_error[0]
-    if one.last_sync_at is None:
-        return "never synced"
-    if one.pending:
-        return "pending"
-    return "synced" if is_watched else "unwatched"
 
 
 def _as_json(one: "StoreSummary", *, is_watched: bool) -> dict[str, Any]:
     return {
         **asdict(one.attachment),
         "is_writable": one.attachment.is_writable,
-        "state": _state(one, is_watched=is_watched).replace(" ", "_"),
+        "state": one.state(is_watched=is_watched).replace(" ", "_"),
         "memories": one.memories,
         "pending": list(one.pending_paths),
         "problems": [asdict(problem) for problem in one.problems],
         "conflicts": [asdict(conflict) for conflict in one.conflicts],
-        "conflict_copies": _copies(one),
+        "conflict_copies": list(one.copies),
         "last_sync_at": one.last_sync_at,
         "error": dict(zip(("code", "message"), one.sync_error, strict=True)) if one.sync_error else None,
     }
@@ -120,16 +101,6 @@ def _mount_point(layout: Layout) -> str | None:
                 return str(decode_answer(answers.readline()).facts["mount_point"])
         except (OSError, InvalidRequest, KeyError):
             return None
-
-
-def _is_locked(lock: Path) -> bool:
-    """Tell whether somebody holds the lock, without taking it: a worker that starts now must find it free."""
-    try:
-        found = lock.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    device = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}"
-    return f" {device}:{found.st_ino} " in Path("/proc/locks").read_text(encoding="ascii")
 
 
 def _ago(moment: float | None, now: float) -> str:

@@ -124,15 +124,34 @@ def open_to_read(path: Path) -> Iterator[sqlite3.Connection | None]:
         StateDamaged: The file is no database, is damaged, or was made by a newer memfs.
         StateUnavailable: The disk is full, or the file locked or not to be opened for now.
     """
-    if not path.exists():
+    connection = connect_to_read(path) if path.exists() else None
+    if connection is None:
         yield None
         return
-    with (
-        readable(path),
-        closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=10)) as connection,
-    ):
-        connection.row_factory = sqlite3.Row
-        yield connection if _version(connection, path) else None
+    with readable(path), closing(connection):
+        yield connection
+
+
+def connect_to_read(path: Path, *, timeout_s: float = 10.0) -> sqlite3.Connection | None:
+    """Return a connection that cannot change anything, or None where there is no schema yet; the caller closes it.
+
+    Raises:
+        StateDamaged: The file is no database, is damaged, or was made by a newer memfs.
+        StateUnavailable: It is not to be opened for now, or was locked for ``timeout_s`` seconds.
+    """
+    with readable(path):
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=timeout_s, check_same_thread=False
+        )
+        try:
+            connection.row_factory = sqlite3.Row
+            if _version(connection, path):
+                return connection
+        except BaseException:
+            connection.close()
+            raise
+        connection.close()
+        return None
 
 
 @contextmanager

@@ -1,5 +1,8 @@
 """What `memfs status` and .memfs/ read, while the worker may be writing."""
 
+import fcntl
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,17 +11,24 @@ from memfs.core.attachment import Access, Attachment
 from memfs.core.errors import RemoteUnavailable
 from memfs.core.paths import StorePath
 from memfs.core.plan import Side
+from memfs.core.tree_requests import Identity
 from memfs.state.attachments import attach
 from memfs.state.baseline import Agreed
 from memfs.state.layout import Layout
 from memfs.state.problems import Conflict, Problem
+from memfs.state.reader import StateReader
 from memfs.state.store_state import StoreState
-from memfs.state.summary import StoreSummary, memory_facts, owed_by_detached, summaries
+from memfs.state.summary import MemoryFacts, StoreSummary, SyncedFile, is_watched, owed_by_detached, summaries
 
 ALPHA = Attachment(store_id="memstore_1", name="Alpha", slug="alpha", access=Access.READ_WRITE)
 S1, S2 = "1" * 64, "2" * 64
 PROBLEM = Problem(path="/bad", side=Side.LOCAL, code="invalid_content", message="/bad is not UTF-8", since=1.0)
 CONFLICT = Conflict(path="/c.md", copy_path="/c.conflict-11111111.md", local_sha256=S1, remote_sha256=S2, since=2.0)
+
+
+def facts(layout: Layout, path: str) -> MemoryFacts:
+    with closing(StateReader(layout.store("memstore_1").database)) as reader:
+        return reader.facts(path)
 
 
 def agreed(path: str) -> Agreed:
@@ -81,14 +91,14 @@ def test_each_path_has_a_state(layout: Layout, path: str, expected: str) -> None
         state.problems.put(PROBLEM)
         state.conflicts.put(CONFLICT)
 
-    assert expected == memory_facts(layout, "memstore_1", path).state
+    assert expected == facts(layout, path).state
 
 
 def test_the_facts_of_a_memory_are_its_baseline(layout: Layout) -> None:
     with StoreState(layout.store("memstore_1")) as state, state.transaction():
         state.baseline.put(agreed("/a.md"))
 
-    found = memory_facts(layout, "memstore_1", "/a.md")
+    found = facts(layout, "/a.md")
 
     assert ("mem_a.md", "memver_1", S1, 3) == (
         found.memory_id, found.version_id, found.content_sha256, found.size_bytes,
@@ -97,7 +107,7 @@ def test_the_facts_of_a_memory_are_its_baseline(layout: Layout) -> None:
 
 
 def test_a_store_without_a_database_has_no_facts(tmp_path: Path) -> None:
-    assert "unknown" == memory_facts(Layout(tmp_path / "none"), "memstore_1", "/a.md").state
+    assert "unknown" == facts(Layout(tmp_path / "none"), "/a.md").state
 
 
 def test_conflict_copies_that_another_host_made_are_told_too(layout: Layout) -> None:
@@ -107,6 +117,70 @@ def test_conflict_copies_that_another_host_made_are_told_too(layout: Layout) -> 
             state.baseline.put(agreed(path))
 
     assert [("/plan.conflict-0123abcd.md",)] == [one.conflict_copies for one in summaries(layout)]
+
+
+def test_the_facts_of_a_memory_tell_what_its_file_was_like(layout: Layout) -> None:
+    with StoreState(layout.store("memstore_1")) as state, state.transaction():
+        state.baseline.put(replace(agreed("/a.md"), identity=Identity(7, 3, 20, 30)))
+        state.baseline.put(agreed("/b.md"))
+
+    assert SyncedFile(7, 3, 20) == facts(layout, "/a.md").file
+    assert None is facts(layout, "/b.md").file
+
+
+def test_of_two_problems_of_a_path_the_local_one_is_told(layout: Layout) -> None:
+    with StoreState(layout.store("memstore_1")) as state, state.transaction():
+        state.problems.put(replace(PROBLEM, side=Side.REMOTE, message="far"))
+        state.problems.put(replace(PROBLEM, message="near"))
+
+    assert ("refused", "near") == (facts(layout, "/bad").state, facts(layout, "/bad").reason)
+
+
+def test_each_conflict_copy_is_told_with_what_it_conflicts_with(layout: Layout) -> None:
+    with StoreState(layout.store(ALPHA.store_id)) as state, state.transaction():
+        state.baseline.put(agreed("/d/plan.conflict-0123abcd.md"))
+        state.baseline.put(agreed(CONFLICT.copy_path))
+        state.conflicts.put(CONFLICT)
+
+    [found] = summaries(layout)
+
+    assert {CONFLICT.copy_path: "/c.md", "/d/plan.conflict-0123abcd.md": "/d/plan.md"} == found.copies
+
+
+@pytest.mark.parametrize(
+    ("synced", "pending", "error", "is_watched", "expected"),
+    [
+        (None, {}, None, True, "never synced"),
+        (5.0, {}, None, True, "synced"),
+        (5.0, {}, None, False, "unwatched"),
+        (5.0, {"/a.md": "pending"}, None, True, "pending"),
+        (5.0, {"/a.md": "pending"}, RemoteUnavailable("nobody answers"), True, "remote_unavailable"),
+    ],
+)
+def test_a_store_stands_so(
+    layout: Layout,
+    synced: float | None,
+    pending: dict[str, str],
+    error: RemoteUnavailable | None,
+    is_watched: bool,
+    expected: str,
+) -> None:
+    with StoreState(layout.store(ALPHA.store_id)) as state, state.transaction():
+        state.set_pending(pending)
+        state.set_error(error)
+        if synced is not None:
+            state.set_synced(synced)
+
+    assert [expected] == [one.state(is_watched=is_watched) for one in summaries(layout)]
+
+
+def test_a_worker_runs_while_its_lock_is_held(layout: Layout) -> None:
+    assert not is_watched(layout)
+    with layout.worker_lock.open("w") as lock:
+        assert not is_watched(layout)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+        assert is_watched(layout)
 
 
 def test_a_detached_store_tells_what_was_never_pushed(layout: Layout) -> None:
