@@ -29,7 +29,8 @@ MemfsError
 ├── AlreadyHeld                 another process holds the mount, the tree or the worker's lock
 ├── MountRefused                the mount cannot be made; each cause has a code of its own
 │   ├── MountPointMissing · MountPointBusy · MountPointNotEmpty · StaleMount · NotMounted · StateBelowMount
-│   └── DeviceMissing · LibfuseMissing · FusermountMissing
+│   ├── DeviceMissing · LibfuseMissing · FusermountMissing
+│   └── SandboxRefused          this host does not let a command be closed in
 ├── BackupUnusable              a file is no whole backup that this release can restore
 ├── StateDamaged                what the worker knows of a store cannot be read
 ├── StateUnavailable            the disk does not let the worker work for now
@@ -278,6 +279,12 @@ class FusermountMissing(MountRefused):
     """An ordinary user needs fusermount, which is not installed."""
 
     code, errno = "fusermount_missing", errno.ENOENT
+
+
+class SandboxRefused(MountRefused):
+    """This host does not let a command have namespaces of its own, or not as they must be."""
+
+    code, errno = "sandbox_refused", errno.EPERM
 
 
 class BackupUnusable(MemfsError):
