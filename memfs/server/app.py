@@ -25,6 +25,7 @@ from memfs.server.options import ServerOptions
 from memfs.server.rates import Rates
 from memfs.server.store.sql import SqlStore
 from memfs.server.store.stamps import Stamps
+from memfs.server.threads import Threads
 from memfs.server.waiters import Waiters
 
 _logger = logging.getLogger(__name__)
@@ -43,6 +44,7 @@ def create_app(
     options: ServerOptions,
     waiters: Waiters,
     metrics: Metrics,
+    threads: Threads,
 ) -> ASGIApp:
     """Return the application.
 
@@ -53,6 +55,7 @@ def create_app(
         options: What the operator chose.
         waiters: Who waits for changes.
         metrics: What it counts.
+        threads: Where its endpoints run; started before the first request.
     """
     app = FastAPI(
         docs_url=None,
@@ -70,6 +73,7 @@ def create_app(
         waiters=waiters,
         rates=Rates(options.requests_per_minute, time.monotonic),
         metrics=metrics,
+        threads=threads,
         settle_retries=options.settle_retries,
     )
     app.state.routes = []

@@ -18,6 +18,7 @@ from memfs.server.observed import name_actor
 from memfs.server.rates import Rates
 from memfs.server.store.callers import Caller
 from memfs.server.store.sql import SqlStore
+from memfs.server.threads import Threads
 from memfs.server.waiters import Waiters
 
 
@@ -33,6 +34,7 @@ class Parts:
     waiters: Waiters
     rates: Rates
     metrics: Metrics
+    threads: Threads
     settle_retries: bool
     """Answer a repeated create whose first answer was lost with what the first one made."""
 

@@ -1,4 +1,4 @@
-"""How a request of the API gets to its endpoint: let in, then handed on, in a worker thread unless it is a coroutine.
+"""How a request of the API gets to its endpoint: let in, then handed on, in the thread that suits what it does.
 
 The route class of every router of the API. FastAPI would resolve the dependencies of each request anew and keep stacks
 of contexts for them; here each endpoint has the same one, so it is called at once, which makes a request half as dear.
@@ -6,13 +6,24 @@ What an endpoint raises is answered by the application's own handlers.
 """
 
 import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
 from fastapi.routing import APIRoute
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from memfs.server.context import let_in
+from memfs.server.context import Parts, let_in
+
+_Endpoint = TypeVar("_Endpoint", bound=Callable[..., object])
+_LOOKS = "memfs_looks"
+
+
+def looks(endpoint: _Endpoint) -> _Endpoint:
+    """Mark an endpoint that reads a row or two and waits for nobody."""
+    setattr(endpoint, _LOOKS, True)
+    return endpoint
 
 
 class CallRoute(APIRoute):
@@ -26,13 +37,23 @@ class CallRoute(APIRoute):
         endpoint = self.endpoint
         is_coroutine = inspect.iscoroutinefunction(endpoint)
         takes_request = "request" in inspect.signature(endpoint).parameters
+        is_look, reads = hasattr(endpoint, _LOOKS), self.methods == {"GET"}
 
         async def app(scope: Scope, receive: Receive, send: Send) -> None:
             request = Request(scope, receive)
-            given = scope["path_params"] | {"call": await let_in(request)}
+            ids = scope["path_params"]
+            act = partial(endpoint, **ids, call=await let_in(request))
             if takes_request:
-                given["request"] = request
-            response = await (endpoint(**given) if is_coroutine else run_in_threadpool(endpoint, **given))
+                act = partial(act, request=request)
+            parts: Parts = request.app.state.parts
+            if is_coroutine:
+                response = await act()
+            elif is_look:
+                response = await parts.threads.look(act)
+            elif reads:
+                response = await parts.threads.read(act)
+            else:
+                response = await parts.threads.write(act, ids.get("store_id"))
             await response(scope, receive, send)
 
         return app

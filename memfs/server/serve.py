@@ -24,6 +24,7 @@ from memfs.server.options import ServerOptions
 from memfs.server.prepared import key_file, now_us, prepared
 from memfs.server.store.database import Database
 from memfs.server.store.sql import SqlStore
+from memfs.server.threads import Threads, threads
 from memfs.server.upkeep import Upkeep
 from memfs.server.waiters import Waiters
 
@@ -90,7 +91,9 @@ class StoreServer:
         self._neighbours = Neighbours(self._database, self._waiters)
         self._upkeep = _upkeep(self._database, options)
         store = SqlStore.on(self._database, stamps, options.limits)
-        app = create_app(store, Credentials(self._database, time.monotonic), stamps, options, self._waiters, metrics)
+        self._threads = threads(self._database)
+        credentials = Credentials(self._database, time.monotonic)
+        app = create_app(store, credentials, stamps, options, self._waiters, metrics, self._threads)
         shown = f"[{host}]" if ":" in host else host
         scheme = "http" if options.tls is None else "https"
         self.url = f"{scheme}://{shown}:{self._socket.getsockname()[1]}"
@@ -99,6 +102,7 @@ class StoreServer:
             uvicorn.Config(
                 app, http=Connection, ws="none", lifespan="off", server_header=False, backlog=BACKLOG,
                 timeout_graceful_shutdown=_GRACE_S, timeout_keep_alive=_IDLE_S,
+                proxy_headers=False,  # nobody asks where a client is
                 ssl_certfile=certificate, ssl_keyfile=key,
                 # Any stranger could fill the log with uvicorn's warnings about what he sends.
                 log_config=None, log_level=logging.ERROR, access_log=False,
@@ -113,7 +117,7 @@ class StoreServer:
         with ExitStack() as undo:
             undo.enter_context(closing(self._database))
             undo.enter_context(closing(self._socket))
-            parts: list[Neighbours | Upkeep] = [self._neighbours, *self._upkeep]
+            parts: list[Neighbours | Upkeep | Threads] = [self._threads, self._neighbours, *self._upkeep]
             for part in parts:
                 part.start()
                 undo.callback(part.stop)
@@ -159,9 +163,9 @@ class _Uvicorn(uvicorn.Server):
 
 
 def _upkeep(database: Database, options: ServerOptions) -> list[Upkeep]:
-    if options.prune_every_s is None:
+    if options.prune_every_s is None and not database.is_sqlite:
         return []
-    return [Upkeep(database=database, rule=options.retention, period_s=options.prune_every_s, clock_us=now_us)]
+    return [Upkeep(database=database, rule=options.retention, prune_every_s=options.prune_every_s, clock_us=now_us)]
 
 
 def _metrics(database: Database, waiters: Waiters) -> Metrics:

@@ -16,7 +16,7 @@ from memfs.server import wire
 from memfs.server.context import Asked
 from memfs.server.described import described
 from memfs.server.queries import DeleteMemory, ListMemories, ReadView, WriteView, page_limit
-from memfs.server.routing import CallRoute
+from memfs.server.routing import CallRoute, looks
 from memfs.server.store.listing import MemoryFilter
 from memfs.server.store.memories import MemoryChange
 from memfs.server.store.versions import Content
@@ -51,6 +51,7 @@ def list_by_path(store_id: str, call: Asked) -> Response:
 
 
 @router.get(routes.MEMORY, openapi_extra=described(Memory, query=ReadView))
+@looks
 def retrieve(store_id: str, memory_id: str, call: Asked) -> Response:
     """Return a memory."""
     view = wire.query(ReadView, call.query).view

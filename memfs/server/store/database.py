@@ -7,7 +7,7 @@ to an engine is in `memfs.server.store.sqlite` and `memfs.server.store.postgresq
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from memfs.core.errors import MemfsError, RemoteUnavailable
+from memfs.server.store import erasing
 
 _SIZE = text("SELECT pg_database_size(current_database())")
 _SIZE_SQLITE = text("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
@@ -40,8 +41,17 @@ class Ways:
     """Return what a failure of the database is to whoever asked; None for a bug."""
     announce: Callable[[Connection, Told], None] = lambda _connection, _told: None
     """Called before a write commits: tell other processes of these stores' changes, if it commits."""
-    erase: Callable[[], None] | None = None
-    """Leave nothing in the files of what was deleted before, while nobody writes; None where the engine cannot."""
+    batch: Callable[[], AbstractContextManager[None]] | None = None
+    """Has what this thread writes in the block committed together at its end; None where writes do not wait in line."""
+    once_committed: Callable[[Callable[[], None]], None] = lambda act: act()
+    """Calls what it is given once the write that this thread made last is committed."""
+    alone: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Lets nobody write during the block."""
+    erase: Callable[[bool], None] | None = None
+    """Leave nothing in the files of what was deleted before, called within `alone`; None where the engine cannot.
+
+    Told True it waits for readers, who keep old bytes in use; told False it gives up at once if there are any.
+    """
 
 
 class Database:
@@ -50,7 +60,6 @@ class Database:
     def __init__(self, ways: Ways) -> None:
         self._ways = ways
         self._listeners: list[Callable[[Told], None]] = []
-        self._erasing = threading.Lock()
         self._counting = threading.Lock()
         self._wanted = self._erased = 0
 
@@ -104,13 +113,29 @@ class Database:
             yield connection
             if told:
                 self._ways.announce(connection, told)
-        for listener in self._listeners if told else ():
-            listener(told)
+        if told:
+            self._ways.once_committed(lambda: self._tell(told))
 
-    def erase(self) -> None:
+    @property
+    def has_one_writer(self) -> bool:
+        """Whether writes wait in one line, so that a thread that does several is best to `batch` them."""
+        return self._ways.batch is not None
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Have what this thread writes in the block committed together at its end, where writes wait in one line.
+
+        Raises:
+            RemoteUnavailable: Nothing of it was committed, but for what an `erase` in the block came after.
+        """
+        with self._foreseen(), (self._ways.batch or nullcontext)():
+            yield
+
+    def erase(self, *, is_patient: bool = True) -> None:
         """Leave nothing in the files of what was deleted before, where the engine can.
 
-        Those who wait while another erases share the next time.
+        Those who wait while another erases share the next time. Without ``is_patient`` it gives up at once if readers
+        are in the way, and so keeps no writer waiting.
 
         Raises:
             RemoteUnavailable: Readers keep the log in use for longer than anyone should wait, or the disk is full.
@@ -120,14 +145,26 @@ class Database:
         with self._counting:
             self._wanted += 1
             mine = self._wanted
-        with self._erasing:
+        with self._foreseen(), self._ways.alone():
             if self._erased >= mine:
                 return
             with self._counting:
                 covered = self._wanted
-            with self._foreseen():
-                self._ways.erase()
+            self._ways.erase(is_patient)
             self._erased = covered
+
+    def settle(self, *, is_patient: bool = True) -> bool:
+        """Erase what a committed deletion still owes; return whether one owed anything.
+
+        Raises:
+            RemoteUnavailable: As `erase` does.
+        """
+        # Within a batch, what this thread wrote before is only then committed.
+        with self._foreseen(), self._ways.alone(), self._ways.reading.begin() as connection:
+            is_owed = erasing.is_owed(connection)
+        if is_owed:
+            self.erase(is_patient=is_patient)
+        return is_owed
 
     def connections_in_use(self) -> int:
         """Return how many connections transactions hold now."""
@@ -146,6 +183,10 @@ class Database:
         """Close every connection that is not in use."""
         self._ways.reading.dispose()
         self._ways.writing.dispose()
+
+    def _tell(self, told: Told) -> None:
+        for listener in self._listeners:
+            listener(told)
 
     @contextmanager
     def _foreseen(self) -> Iterator[None]:

@@ -14,8 +14,9 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from memfs.core.errors import MemfsError, RemoteUnavailable
+from memfs.server.store import erasing
+from memfs.server.store.batches import Batches
 from memfs.server.store.database import Database, Ways
-from memfs.server.store.shared_commits import SharedCommits
 
 _BUSY_S = 10.0
 _BEGIN = "memfs_begin"
@@ -36,20 +37,23 @@ def sqlite_database(path: Path) -> Database:
     _keep_a_log(path)
     engine = sqlite_engine(path)
     writing = immediate(engine)
-    commits = SharedCommits(writing)
+    batches = Batches(writing)
 
-    def erase() -> None:
-        with commits.alone():
-            _erase(_alone(engine))
+    def erase(is_patient: bool) -> None:
+        with _alone(engine).connect() as connection:
+            _erase(connection, is_patient=is_patient)
 
     return Database(
         Ways(
             reading=engine,
             looking=_alone(engine),
             writing=writing,
-            # Waiting here is fair and wakes at once; SQLite itself would have each writer sleep and try again.
-            write=commits.write,
+            # Who waits here wakes at once; SQLite itself would have each writer sleep and try again.
+            write=batches.write,
             foreseen=_foreseen,
+            batch=batches.batch,
+            once_committed=batches.once_committed,
+            alone=batches.alone,
             erase=erase,
         )
     )
@@ -109,24 +113,43 @@ def _begin(connection: Connection) -> None:
         connection.exec_driver_sql(how)
 
 
-def _erase(engine: Engine) -> None:
+def _erase(connection: Connection, *, is_patient: bool) -> None:
     """Write the whole database anew (some 5 ms for each MB) and empty its log.
 
     SQLite's own zeroing is not enough: where it moves rows between pages, it leaves copies in the unused part of the
     old ones.
     """
-    with engine.connect() as connection:
-        connection.exec_driver_sql("VACUUM")
-        until = time.monotonic() + _BUSY_S
-        while connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar_one():
-            # For readers SQLite has waited itself, but not for another process that works on the log.
-            if time.monotonic() > until:
-                raise RemoteUnavailable(
-                    "the database is busy: erased bytes are still in its log",
-                    retry_after_s=1.0,
-                    remedy="Repeat the request",
-                )
-            time.sleep(_PAUSE_S)
+    if not is_patient:
+        _look_for_readers(connection)
+    mark = erasing.seen(connection)
+    connection.exec_driver_sql("VACUUM")
+    until = time.monotonic() + _BUSY_S
+    while _is_log_in_use(connection):
+        # For readers SQLite has waited itself, but not for another process that works on the log.
+        if time.monotonic() > until:
+            raise _still_there()
+        time.sleep(_PAUSE_S)
+    erasing.settle(connection, mark)
+
+
+def _look_for_readers(connection: Connection) -> None:
+    connection.exec_driver_sql("PRAGMA busy_timeout = 0")
+    try:
+        if _is_log_in_use(connection):
+            raise _still_there()
+    finally:
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {_BUSY_S * 1_000:.0f}")
+
+
+def _is_log_in_use(connection: Connection) -> bool:
+    """Empty the log unless somebody uses it; return whether somebody does."""
+    return bool(connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar_one())
+
+
+def _still_there() -> RemoteUnavailable:
+    return RemoteUnavailable(
+        "the database is busy: erased bytes are still in its log", retry_after_s=1.0, remedy="Repeat the request"
+    )
 
 
 def _foreseen(error: DBAPIError) -> MemfsError | None:

@@ -19,6 +19,7 @@ from memfs.server.store.database import Database
 from memfs.server.store.sql import SqlStore
 from memfs.server.store.stamps import Stamps
 from memfs.server.store.stores import Stores
+from memfs.server.threads import threads
 from memfs.server.waiters import Waiters
 
 TOKEN = "memfs-key-of-a-test"
@@ -37,11 +38,16 @@ def ask(database: Database, stamps: Stamps, clock: Any) -> Callable[..., httpx.R
         store = SqlStore.on(database, stamps, Limits())
         options = ServerOptions(settle_retries=settle_retries)
         metrics = Metrics(waiters=int, connections=int, database_bytes=int)
-        app = create_app(store, Credentials(database, clock), stamps, options, Waiters(), metrics)
+        running = threads(database)
+        app = create_app(store, Credentials(database, clock), stamps, options, Waiters(), metrics, running)
         transport = httpx.ASGITransport(app)
         headers = {"authorization": f"Bearer {TOKEN}", **more.pop("headers", {})}
-        async with httpx.AsyncClient(transport=transport, base_url="http://server") as client:
-            return await client.request(method, path, headers=headers, **more)
+        running.start()
+        try:
+            async with httpx.AsyncClient(transport=transport, base_url="http://server") as client:
+                return await client.request(method, path, headers=headers, **more)
+        finally:
+            running.stop()
 
     return lambda *arguments, **more: asyncio.run(once(*arguments, **more))
 
