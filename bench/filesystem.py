@@ -14,17 +14,22 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NoReturn
 
-from operations import OPERATIONS, Operation, warm
-from report import as_json, as_text, machine, memory_kib
-from sides import SIDES, CannotRun, Side, lay_tree, mounted, native
+from operations import OPERATIONS, Operation, can_drop_caches, warm
+from report import Measured, as_json, as_text, machine, memory_kib
+from sides import MEMFS, SIDES, CannotRun, Side, lay_tree, mounted, native
+from upcalls import per_operation
+
+DIRECTORIES = ("/var/tmp", "/dev/shm")
 
 
 def main() -> int:
     options = _options()
     signal.signal(signal.SIGTERM, _end)
     try:
-        with tempfile.TemporaryDirectory(prefix="memfs-bench-", dir=options.dir) as base:
-            print(_compare(Path(base), options))
+        for directory in options.dir or DIRECTORIES:
+            with tempfile.TemporaryDirectory(prefix="memfs-bench-", dir=directory) as base:
+                found = _compare(Path(base), options)
+            print(json.dumps(as_json(found), indent=1) if options.json else as_text(found), end="\n\n", flush=True)
     except CannotRun as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
@@ -36,7 +41,10 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--dir", default="/var/tmp", help="where the files are laid: a directory on a disk (%(default)s)"
+        "--dir",
+        action="append",
+        help="where the files of all sides are laid, for a comparison of its own; may be repeated"
+        f" ({' and '.join(DIRECTORIES)}: on a disk, and in memory)",
     )
     parser.add_argument("--runs", type=int, default=7, help="counted runs of each operation on each side (%(default)s)")
     parser.add_argument("--budget", type=float, default=0.2, metavar="SECONDS", help="length of a run (%(default)s)")
@@ -51,23 +59,26 @@ def _options() -> argparse.Namespace:
 
 
 def _chosen(text: str) -> list[Operation]:
-    return [one for one in OPERATIONS if text in one.name]
+    return [one for one in OPERATIONS if text in one.name and (one.before is None or can_drop_caches())]
 
 
 def _end(_signal: int, _frame: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _compare(base: Path, options: argparse.Namespace) -> str:
+def _compare(base: Path, options: argparse.Namespace) -> Measured:
     layout = lay_tree(base)
     about = machine(base) | {"runs": options.runs, "budget_s": options.budget}
+    chosen = _chosen(options.only)
     with ExitStack() as stack:
         sides = [stack.enter_context(native(layout))]
         sides += [stack.enter_context(mounted(name, layout, base)) for name in SIDES[1:]]
         _check_same_files(sides)
-        rates = {one.name: _measure(one, sides, options.runs, options.budget) for one in _chosen(options.only)}
+        rates = {one.name: _measure(one, sides, options.runs, options.budget) for one in chosen}
+        served = next(side for side in sides if side.name == MEMFS)
+        upcalls = {one.name: per_operation(one, served, layout) for one in chosen}
         memory = {side.name: memory_kib(side) for side in sides}
-    return json.dumps(as_json(rates, memory, about), indent=1) if options.json else as_text(rates, memory, about)
+    return Measured(about=about, rates=rates, upcalls=upcalls, memory=memory)
 
 
 def _measure(operation: Operation, sides: list[Side], runs: int, budget_s: float) -> dict[str, list[float]]:

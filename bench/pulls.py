@@ -6,7 +6,6 @@ is gone. One line per half, in milliseconds; exit code 0 says that it ran.
 """
 
 import argparse
-import socket
 import statistics
 import sys
 import tempfile
@@ -14,33 +13,15 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from owner import Owner
 from sides import MEMFS, STORE, CannotRun, lay_tree, mounted
 
-from memfs.core.tree_requests import Answer, Outcome, Remove, Replace, Request, decode_answer, encode_request
-from memfs.health import short_address
+from memfs.core.tree_requests import Answer, Outcome, Remove, Replace
 from memfs.state.layout import Layout
 from memfs.tree.atomic import stage
 from memfs.tree.local import LocalTree
 
 GIVE_UP_S = 5.0
-
-
-class Owner:
-    """The mount as the worker asks it."""
-
-    def __init__(self, layout: Layout) -> None:
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        with short_address(layout.mount_socket) as address:
-            self._socket.connect(address)
-        self._answers = self._socket.makefile("rb")
-
-    def ask(self, request: Request) -> Answer:
-        self._socket.sendall(encode_request(request))
-        return decode_answer(self._answers.readline())
-
-    def close(self) -> None:
-        self._answers.close()
-        self._socket.close()
 
 
 def main() -> int:

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from operations import WORK, lay_notes
+from operations import WORK, lay_notes, lay_repository
 
 from memfs.core.attachment import Access, Attachment
 from memfs.state.attachments import attach
@@ -46,13 +46,14 @@ class Side:
 
 
 def lay_tree(base: Path) -> Layout:
-    """Make the state directory whose one store holds the notes and a work directory for each side."""
+    """Make the state directory whose one store holds the notes, and a work directory and a repository for each side."""
     layout = Layout(base / "state")
     attach(layout, [STORE])
     tree = layout.store(STORE.store_id).tree
     lay_notes(tree)
     for name in SIDES:
         (tree / f"{WORK}-{name}").mkdir(mode=0o700)
+        lay_repository(tree, f"{WORK}-{name}")
     return layout
 
 
