@@ -1,7 +1,6 @@
 """Redaction over plain HTTP: what it clears, what it refuses, and that the bytes are gone from the database's files."""
 
 import sqlite3
-import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -11,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+from raw_bytes import files_with
 from wire import INVALID, connected, refusal, serving
 
 from memfs.server.store import sqlite
@@ -177,17 +177,6 @@ def test_redactions_amid_updates_never_take_what_a_memory_holds(
     read = raw.get(f"{base}/memories/{first['id']}").json()
     assert (read["content"], read["memory_version_id"]) == ("text 39", head)
     assert all(version["redacted_at"] is None for version in history(raw, base) if version["id"] == head)
-
-
-def files_with(directory: Path, secret: str) -> list[str]:
-    """Name the files that hold it. In a process of its own: to open and close them here would drop SQLite's locks."""
-    found = subprocess.run(
-        ["grep", "--recursive", "--text", "--fixed-strings", "--files-with-matches", secret, directory],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return found.stdout.splitlines()
 
 
 def test_the_bytes_and_the_path_are_in_no_file_of_the_database_afterwards(tmp_path: Path) -> None:

@@ -40,6 +40,11 @@ class Caller:
                 remedy="Ask for a session that has it with the access read_write",
             )
 
+    @property
+    def manages(self) -> bool:
+        """Whether stores, sessions and histories may be changed, not only memories."""
+        return self.stores is None and self.access is Access.READ_WRITE
+
     def check_manages(self) -> None:
         """Check that stores, sessions and histories may be changed, not only memories.
 

@@ -13,7 +13,7 @@ from itertools import islice, takewhile
 from sqlalchemy import Connection, bindparam, delete, exists, func, select, tuple_, update
 
 from memfs.core.errors import NotFound, UsageError
-from memfs.server.store import rows, tables
+from memfs.server.store import erasing, rows, tables
 from memfs.server.store.database import Database
 from memfs.server.store.retention import History, Retention, most_to_go
 
@@ -141,8 +141,8 @@ def prune(
 ) -> list[Pruned]:
     """Remove what the rule lets go and erase its bytes; return what was removed, by store.
 
-    ``only`` is one store's id or name. Once ``is_stopped`` says so, the rest is left for the next time, and what is
-    erased with it.
+    ``only`` is one store's id or name. Once ``is_stopped`` says so, the rest is left for the next time, and the erasing
+    of what was removed with it.
 
     Raises:
         NotFound: There is no store ``only``.
@@ -154,8 +154,9 @@ def prune(
         if is_stopped():
             break
         done.append(_prune(database, store, rule, rule.horizon(now_us), is_stopped))
-    if any(done) and not is_stopped():
-        database.erase()
+    if not is_stopped():
+        # A run before may have been cut off.
+        (database.erase if any(done) else database.settle)()
     return done
 
 
@@ -187,6 +188,7 @@ def _prune(database: Database, store: Pruned, rule: Retention, horizon: int, is_
     while not is_stopped() and (old := list(islice(old_versions, _AT_ONCE))):
         with database.write() as connection:
             sizes = _remove(connection, store.store_id, old)
+            erasing.owe(connection)
         store = replace(store, versions=store.versions + len(sizes), bytes=store.bytes + sum(sizes))
     while not is_stopped() and (removed := _remove_changes(database, store.store_id, horizon)):
         store = replace(store, changes=store.changes + removed)
@@ -255,6 +257,7 @@ def _remove_changes(database: Database, store_id: str, horizon: int) -> int:
         if old:
             connection.execute(_MOVE_FEED, {"which": store_id, "seq": old[-1]})
             connection.execute(_REMOVE_CHANGES, {"which": store_id, "seq": old[-1]})
+            erasing.owe(connection)
         return len(old)
 
 

@@ -9,7 +9,8 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from memfs.api.models import Page, Store
 from memfs.api.requests import CreateStore, UpdateStore, check_metadata
-from memfs.server.store import rows, tables, turns
+from memfs.core.errors import NotFound
+from memfs.server.store import erasing, rows, tables, turns
 from memfs.server.store.callers import Caller
 from memfs.server.store.database import Database
 from memfs.server.store.metadata import packed, patched, unpacked
@@ -124,13 +125,21 @@ class Stores:
 
         Raises:
             NotFound: There is no such store.
-            RemoteUnavailable: It is removed and its bytes are not erased yet: the next erasure does it.
+            RemoteUnavailable: It is removed and its bytes are not erased yet: the call may be repeated, and the server
+                tries it again by itself.
         """
-        with self._database.write() as connection:
-            rows.existing_store(connection, caller, store_id, lock=True)
-            caller.check_manages()
-            connection.execute(delete(tables.stores).where(tables.stores.c.id == store_id))
-            turns.note(connection, store_id)
+        try:
+            with self._database.write() as connection:
+                rows.existing_store(connection, caller, store_id, lock=True)
+                caller.check_manages()
+                connection.execute(delete(tables.stores).where(tables.stores.c.id == store_id))
+                erasing.owe(connection)
+                turns.note(connection, store_id)
+        except NotFound:
+            # Perhaps it was deleted by a request before, whose bytes could not be erased then.
+            if caller.manages:
+                self._database.settle()
+            raise
         self._database.erase()
 
     def list(self, caller: Caller, wanted: StoreFilter, *, limit: int, page: str | None) -> Page[Store]:

@@ -12,7 +12,7 @@ from memfs.api.models import MemoryVersion, Operation, Page, View
 from memfs.core.digest import content_sha256
 from memfs.core.errors import InvalidRequest, NotFound
 from memfs.core.paths import StorePath
-from memfs.server.store import rows, tables, turns
+from memfs.server.store import erasing, rows, tables, turns
 from memfs.server.store.callers import Caller
 from memfs.server.store.database import Database
 from memfs.server.store.newest import Newest
@@ -121,15 +121,17 @@ class Versions:
             store = rows.existing_store(connection, caller, store_id, lock=True)
             caller.check_manages()
             found = _existing(connection, store_id, version_id)
-            if found.redacted_at is None:
+            is_new = found.redacted_at is None
+            if is_new:
                 _refuse_head(connection, found)
                 turn = turns.take(store, self._stamps)
                 redaction = {"version_id": version_id, "redacted_at": turn.at_us, "redacted_by": caller.actor}
                 connection.execute(_REDACT, redaction)
+                erasing.owe(connection)
                 turn.tell(connection, Kind.REDACTED, memory_id=found.memory_id, version_id=version_id)
                 found = _existing(connection, store_id, version_id)
-        # Also after a redaction of before: what came after that one may have failed.
-        self._database.erase()
+        # What came after a redaction of before may have failed.
+        (self._database.erase if is_new else self._database.settle)()
         return rows.version(found, None)
 
     def list(

@@ -190,7 +190,7 @@ def test_those_who_wait_for_an_erasure_share_the_next_one(database: Database, mo
     first_runs, others_wait = threading.Event(), threading.Event()
     erasures: list[int] = []
 
-    def erase() -> None:
+    def erase(_is_patient: bool) -> None:
         erasures.append(1)
         first_runs.set()
         assert others_wait.wait(10)

@@ -1,20 +1,29 @@
-"""The task that prunes: at once and each period, past failures, and gone promptly when it is stopped."""
+"""The task that prunes and erases what is owed: at once, each period, past failures, and gone promptly when stopped."""
 
 import logging
+import sqlite3
 import threading
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
+from running_up import eventually
 
 from memfs.core.errors import RemoteUnavailable
 from memfs.server import upkeep as module
+from memfs.server.store import erasing
 from memfs.server.store.database import Database
 from memfs.server.store.retention import Retention
 from memfs.server.upkeep import Upkeep
 
 
 def upkeep(database: Database, period_s: float = 0.001) -> Upkeep:
-    return Upkeep(database=database, rule=Retention(), period_s=period_s, clock_us=lambda: 1_000_000)
+    return Upkeep(database=database, rule=Retention(), prune_every_s=period_s, clock_us=lambda: 1_000_000)
+
+
+def has_ended(running: Upkeep) -> bool:
+    return running._thread is not None and not running._thread.is_alive()
 
 
 def test_it_prunes_at_once_and_again(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,7 +43,7 @@ def test_it_prunes_at_once_and_again(database: Database, monkeypatch: pytest.Mon
     running.stop()
 
     assert set(runs) == {1_000_000}
-    assert "upkeep" not in {thread.name for thread in threading.enumerate()}
+    assert has_ended(running)
 
 
 @pytest.mark.expect_log("versions were not pruned")
@@ -75,8 +84,42 @@ def test_a_stop_ends_a_run_in_the_middle(database: Database, monkeypatch: pytest
     assert begun.wait(10)
     running.stop()
 
-    assert "upkeep" not in {thread.name for thread in threading.enumerate()}
+    assert has_ended(running)
 
 
 def test_one_that_never_began_may_be_stopped(database: Database) -> None:
     upkeep(database).stop()
+
+
+@pytest.mark.expect_log("not erased yet")
+def test_what_is_owed_is_erased_once_readers_are_gone_and_the_trouble_told_once(
+    database: Database, database_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Without making a writer wait meanwhile, whose turn it would need."""
+    caplog.set_level(logging.INFO)
+    with database.write() as connection:
+        erasing.owe(connection)
+    running = Upkeep(
+        database=database, rule=Retention(), prune_every_s=None, clock_us=lambda: 1_000_000, settle_every_s=0.001
+    )
+    looks: list[bool] = []
+
+    def owed() -> bool:
+        with database.read() as connection:
+            return erasing.is_owed(connection)
+
+    with closing(sqlite3.connect(database_path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM versions").fetchone()
+        running.start()
+        eventually(lambda: "not erased yet" in caplog.text)
+        for _ in range(20):
+            with database.write():
+                looks.append(owed())
+        reader.execute("ROLLBACK")
+    eventually(lambda: not owed())
+    running.stop()
+
+    assert looks == [True] * 20
+    assert caplog.text.count("not erased yet") == 1
+    assert caplog.text.count("erased the bytes of what was deleted before") == 1
