@@ -91,6 +91,11 @@ class FileSystem:
         with self._lock:
             return [store.served for store in self._mounted.stores.values()]
 
+    @property
+    def ownership(self) -> Ownership:
+        """Who owns everything in the mount."""
+        return self._mounted.ownership
+
     def lookup(self, parent: int, name: bytes) -> Attributes:
         """Find a name in a directory, and count one lookup of its node.
 
