@@ -1,4 +1,4 @@
-"""state.db: the schema of what the worker knows about one store, and how the file is opened.
+"""state.db: how the file of what the worker knows about one store is opened (`memfs.state.schema`: what is in it).
 
 The worker opens it for writing (one connection, on its control thread); the mount and the command line open it for
 reading, at any time, in any thread, one connection for each look. WAL lets them read while the worker writes.
@@ -15,9 +15,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from memfs.core.errors import StateDamaged, StateUnavailable
-
-SCHEMA_VERSION = 1
-"""PRAGMA user_version. 0 is a file without a schema yet: a worker is just making it."""
+from memfs.state.schema import MIGRATIONS, SCHEMA_VERSION
 
 _PRIMARY = 0xFF
 _FOR_NOW = frozenset({
@@ -25,78 +23,6 @@ _FOR_NOW = frozenset({
     sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_NOMEM,
 })  # fmt: skip
 """What SQLite says about the disk and about other processes, not about the file."""
-
-_SCHEMA = """
--- How the store is attached. One row. The mount takes it from here, so that it can start while the remote is down.
-CREATE TABLE attachment (
-    only_row     INTEGER PRIMARY KEY CHECK (only_row = 1),
-    store_id     TEXT NOT NULL,
-    name         TEXT NOT NULL,
-    slug         TEXT NOT NULL,
-    access       TEXT NOT NULL,               -- read_only | read_write
-    description  TEXT NOT NULL,
-    instructions TEXT NOT NULL,
-    archived     INTEGER NOT NULL,            -- 1: read-only whatever access says
-    position     INTEGER NOT NULL,            -- order among the attached stores
-    is_attached  INTEGER NOT NULL             -- 0: detached; its files and everything below stay
-);
--- How the last sync went. One row, made with the schema.
-CREATE TABLE sync_status (
-    only_row      INTEGER PRIMARY KEY CHECK (only_row = 1),
-    last_sync_at  REAL,                       -- unix seconds of the last cycle that left nothing owed; NULL: none yet
-    error_code    TEXT NOT NULL DEFAULT '',   -- '' while the remote answers; else the code of memfs.core.errors
-    error_message TEXT NOT NULL DEFAULT ''
-);
-INSERT INTO sync_status (only_row) VALUES (1);
--- The last state that both sides agreed on. Written after an action succeeded on both, in one transaction; a row that
--- is missing or old is never wrong, it only makes the worker look.
-CREATE TABLE baseline (
-    path           TEXT PRIMARY KEY,          -- store path, /a/b.md
-    memory_id      TEXT NOT NULL UNIQUE,
-    version_id     TEXT NOT NULL,
-    content_sha256 TEXT NOT NULL,
-    size_bytes     INTEGER NOT NULL,
-    updated_at     TEXT NOT NULL,             -- when the remote last changed it, RFC 3339; '' where it did not say
-    -- The file when it was last hashed and had these bytes; NULL: not known, the file has to be read again.
-    inode          INTEGER,
-    file_size      INTEGER,
-    mtime_ns       INTEGER,
-    ctime_ns       INTEGER,
-    hashed_at      REAL NOT NULL              -- unix seconds; within 2 s of a change an identity proves nothing
-) WITHOUT ROWID;
--- Digests that were about to be pushed to a path. A remote that shows one of them answered, and the answer was lost:
--- it becomes the baseline. Gone with the next baseline row of the path.
-CREATE TABLE intended (
-    path           TEXT NOT NULL,
-    content_sha256 TEXT NOT NULL,
-    PRIMARY KEY (path, content_sha256)
-) WITHOUT ROWID;
--- Directories that the worker made for a pull: pruned when their last memory goes.
-CREATE TABLE directories (path TEXT PRIMARY KEY) WITHOUT ROWID;
--- Troubles of single paths, which do not stop a cycle. Local paths that are no store paths are here in escaped form.
-CREATE TABLE problems (
-    path           TEXT NOT NULL,
-    side           TEXT NOT NULL,             -- local: these bytes cannot go out; remote: this memory cannot come in
-    code           TEXT NOT NULL,
-    message        TEXT NOT NULL,
-    fingerprint    TEXT NOT NULL,             -- of what was refused: tried again when it changes; '' at each look
-    since          REAL NOT NULL,             -- unix seconds
-    PRIMARY KEY (path, side)
-) WITHOUT ROWID;
--- Paths where the sides are not equal yet.
-CREATE TABLE pending (
-    path  TEXT PRIMARY KEY,
-    state TEXT NOT NULL                       -- pending: owed; held: a name that programs use while saving
-) WITHOUT ROWID;
--- Conflicts whose copy still lies beside its path.
-CREATE TABLE conflicts (
-    path          TEXT NOT NULL,
-    copy_path     TEXT PRIMARY KEY,
-    local_sha256  TEXT NOT NULL,              -- the bytes in the copy
-    remote_sha256 TEXT NOT NULL,              -- the bytes that kept the name
-    since         REAL NOT NULL
-) WITHOUT ROWID;
-"""
 
 
 def open_to_write(path: Path) -> sqlite3.Connection:
@@ -186,9 +112,10 @@ def readable(path: Path) -> Iterator[None]:
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
-    if _version(connection, path) == 0:
+    found_version = _version(connection, path)
+    if found_version < SCHEMA_VERSION:
         with transaction(connection):
-            for statement in _SCHEMA.split(";\n"):
+            for statement in "".join(MIGRATIONS[found_version:]).split(";\n"):
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]

@@ -12,13 +12,16 @@ from typing import Self
 
 from memfs.core.errors import MemfsError
 from memfs.state.baseline import Baseline
+from memfs.state.braking import Braking
 from memfs.state.database import open_to_write, readable, transaction
 from memfs.state.layout import StoreLayout
+from memfs.state.merges import Merges
 from memfs.state.problems import Conflicts, Problems
+from memfs.state.replaced import Replaced
 
 
 class StoreState:
-    """The baseline, problems, conflicts, made directories, pending paths and sync status of one store."""
+    """The baseline, problems, conflicts, merges, brakes, made directories and pending paths of one store."""
 
     def __init__(self, layout: StoreLayout) -> None:
         self._path = layout.database
@@ -35,6 +38,9 @@ class StoreState:
             self.baseline = Baseline(self._connection)
             self.problems = Problems(self._connection)
             self.conflicts = Conflicts(self._connection)
+            self.merges = Merges(self._connection)
+            self.braking = Braking(self._connection)
+            self.replaced = Replaced(self._connection)
             self._directories = {path for (path,) in self._connection.execute("SELECT path FROM directories")}
             self._pending = dict(self._connection.execute("SELECT path, state FROM pending").fetchall())
             self._error: tuple[str, str] = self._connection.execute(
