@@ -11,16 +11,35 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
-def notify(*, ready: bool = False, status: str = "", environ: Mapping[str, str] | None = None) -> None:
-    """Tell the supervisor that the process serves (``ready``), or in a line what it is doing (``status``).
+def notify(
+    *,
+    ready: bool = False,
+    stopping: bool = False,
+    status: str = "",
+    extend_timeout_s: float = 0.0,
+    environ: Mapping[str, str] | None = None,
+) -> None:
+    """Tell the supervisor that the process serves (``ready``), begins to end (``stopping``), or in a line what it does.
 
     Does nothing where nobody supervises, or where the supervisor is gone.
+
+    Args:
+        ready: It serves from now on.
+        stopping: It begins to end.
+        status: What it does, one line.
+        extend_timeout_s: How long the step at hand may still take, seconds; 0 leaves it to the supervisor.
+        environ: Where $NOTIFY_SOCKET is; the process's own environment by default.
     """
     address = (os.environ if environ is None else environ).get("NOTIFY_SOCKET", "")
     if not address:
         return
-    lines = [*(["READY=1"] if ready else []), *([f"STATUS={status}"] if status else [])]
-    message = "\n".join(lines).encode()
+    told = {
+        "READY=1": ready,
+        "STOPPING=1": stopping,
+        f"EXTEND_TIMEOUT_USEC={extend_timeout_s * 1e6:.0f}": extend_timeout_s,
+        f"STATUS={status}": status,
+    }
+    message = "\n".join(line for line, is_told in told.items() if is_told).encode()
     with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
         if address.startswith("@"):
             sender.sendto(message, "\0" + address[1:])

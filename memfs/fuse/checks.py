@@ -117,7 +117,7 @@ def check_mount_point(mount_point: Path) -> None:
         ) from None
     except PermissionError:
         raise MountRefused(f"the mount point {mount_point} may not be read by this user") from None
-    if os.geteuid() != 0 and not os.access(mount_point, os.W_OK):
+    if os.geteuid() not in {0, mount_point.stat().st_uid} and not os.access(mount_point, os.W_OK):
         raise MountRefused(
             f"the mount point {mount_point} is not this user's to write", remedy="Mount on a directory of your own"
         )

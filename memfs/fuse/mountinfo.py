@@ -1,11 +1,11 @@
 """What is mounted where, read from ``/proc/self/mountinfo``: a dead mount is read about, never touched.
 
-Used by the checks before a mount and by unmounting. Pure but for `read`.
+Used by the checks before a mount, by unmounting and by `remounts`. Pure but for `read`.
 """
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 SOURCE = "memfs"
@@ -25,6 +25,15 @@ class Mount:
     mount_point: Path
     kind: str
     source: str
+    root: str = "/"
+    """The directory of the file system that is mounted; another one than ``/`` for a bind mount."""
+    options: str = field(default="", compare=False)
+    """Of this mount point, then of the file system; they may change while it lives."""
+
+    @property
+    def is_read_only(self) -> bool:
+        """Tell whether the kernel refuses every change at this mount point."""
+        return "ro" in self.options.split(" ", 1)[0].split(",")
 
     @property
     def is_ours(self) -> bool:
@@ -48,17 +57,29 @@ def at(mount_point: Path) -> Mount | None:
     return found[-1] if found else None
 
 
+def inside(whole: Mount) -> list[Mount]:
+    """Return the directories at a mount's root that are mounted once more over themselves, in the order of mounting."""
+    return [mount for mount in read() if mount.is_ours and _is_directory_of(mount, whole)]
+
+
+def _is_directory_of(mount: Mount, whole: Mount) -> bool:
+    name = mount.mount_point.name
+    return mount.device == whole.device and mount.mount_point == whole.mount_point / name and mount.root == f"/{name}"
+
+
 def _mount(line: bytes) -> Mount:
     # 36 35 0:42 / /mnt/memory rw,nosuid shared:1 - fuse.memfs memfs rw,user_id=0
     before, _, after = line.partition(b" - ")
-    mount_id, _parent, device, _root, mount_point = before.split(b" ")[:5]
-    kind, source = after.split(b" ")[:2]
+    mount_id, _parent, device, root, mount_point, options = before.split(b" ")[:6]
+    kind, source, *whole = after.split(b" ")
     return Mount(
         mount_id=int(mount_id),
         device=device.decode(),
         mount_point=Path(os.fsdecode(_unescaped(mount_point))),
         kind=kind.decode(),
         source=os.fsdecode(_unescaped(source)),
+        root=os.fsdecode(_unescaped(root)),
+        options=b" ".join([options, *whole]).decode(errors="replace"),
     )
 
 

@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING
 
 from memfs.core.errors import MountRefused
 from memfs.core.tree_requests import Answer, Ping, Request
-from memfs.fuse import checks, holders, lock, outside
+from memfs.fuse import bare, checks, holders, lock, mountinfo, outside
+from memfs.fuse.announcing import Announcer
 from memfs.fuse.mount_socket import MountSocket
 from memfs.fuse.notifier import Notifier
 from memfs.fuse.options import MountOptions, OpenUpcalls
 from memfs.fuse.outside import Pulse
+from memfs.fuse.remounts import Remounts
 from memfs.fuse.signals import Signals
 from memfs.fuse.unmounting import unmount
 from memfs.vfs.filesystem import FileSystem
-from memfs.vfs.values import Invalidation
+from memfs.vfs.values import Notice
 
 if TYPE_CHECKING:
     from memfs.fuse.operations import Operations
@@ -40,12 +42,13 @@ _BUSY_ATTEMPTS = 20
 
 
 def run(
-    filesystem: Callable[[Callable[[Invalidation], None]], FileSystem],
+    filesystem: Callable[[Callable[[Notice], None]], FileSystem],
     *,
     socket_path: Path,
     mount_point: Path,
     options: MountOptions,
     on_ready: Callable[[], None],
+    on_stopping: Callable[[], None] = lambda: None,
 ) -> int:
     """Mount, serve until a signal or an unmount, and return the exit code.
 
@@ -58,6 +61,7 @@ def run(
         mount_point: An empty directory.
         options: How to mount.
         on_ready: Called once the mount answers through the kernel.
+        on_stopping: Called when it begins to unmount.
 
     Raises:
         MountRefused: Its subclasses say what is in the way.
@@ -74,20 +78,27 @@ def run(
         signals, notifier = stack.enter_context(Signals()), Notifier()
         served = filesystem(notifier.put)
         stack.callback(served.close)
-        operations = Operations(served, options.open_upcalls)
-        session = Session(operations, point, allow_other=options.allow_other)
+        announcer = Announcer()
+        operations = Operations(served, options.open_upcalls, announcer)
+        with bare.covered(point):
+            session = Session(operations, point, allow_other=options.allow_other)
+        remounts = Remounts(session.mount, lambda: _read_only(served), session.notify_entry, session.notify_inode)
         session.start(on_end=signals.wake)
         # Closed in the reverse order: while a notice is on its way, the session answers the program that it waits for.
         stack.callback(session.close)
-        notifier.start(session.notify_entry, session.notify_inode)
+        notifier.start(remounts.forget_entry, remounts.forget_inode, announcer.announce)
         stack.callback(notifier.stop)
+        stack.callback(announcer.stop)
         if outside.look(point, READY_TIMEOUT_S) is not Pulse.ALIVE:
             raise MountRefused(f"the mount at {point} does not answer")
-        socket = MountSocket(socket_path, _answering(served, point, operations))
+        announcer.start(point)
+        remounts.settle()
+        socket = MountSocket(socket_path, _answering(served, point, operations, remounts))
         stack.callback(socket.close)
         socket.start()
+        log.info("mounted at %s: %s", point, _in_effect(served, point, operations, remounts))
         on_ready()
-        _serve(session, signals, point)
+        _serve(session, signals, point, on_stopping)
     return 0
 
 
@@ -117,22 +128,50 @@ def _allow_many_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def _answering(served: FileSystem, point: Path, operations: "Operations") -> Callable[[Request], Answer]:
+def _answering(
+    served: FileSystem, point: Path, operations: "Operations", remounts: Remounts
+) -> Callable[[Request], Answer]:
     def answer(request: Request) -> Answer:
         answered = served.apply(request)
         if not isinstance(request, Ping):
             return answered
-        facts = {"pid": os.getpid(), "mount_point": str(point), "upcalls": operations.upcalls.counts()}
+        facts = {
+            "pid": os.getpid(),
+            "mount_point": str(point),
+            "upcalls": operations.upcalls.counts(),
+            "kernel_read_only": remounts.names(),
+        }
         return replace(answered, facts=answered.facts | facts)
 
     return answer
 
 
-def _serve(session: "Session", signals: Signals, point: Path) -> None:
+def _read_only(served: FileSystem) -> list[str]:
+    return [one.attachment.slug for one in served.stores if not one.attachment.is_writable]
+
+
+def _in_effect(served: FileSystem, point: Path, operations: "Operations", remounts: Remounts) -> str:
+    """Return the options of the mount as they took effect, for the log."""
+    found, owner, by_kernel = mountinfo.at(point), served.ownership, remounts.names()
+    by_mount = [name for name in _read_only(served) if name not in by_kernel]
+    told = {
+        "kernel options": found.options if found else "",
+        "uid": owner.uid,
+        "gid": owner.gid,
+        "umask": f"{owner.umask:03o}",
+        "opens": "by the kernel" if operations.kernel_opens else "by upcalls",
+        "read-only by the kernel": ", ".join(by_kernel) or "none",
+        "read-only by the mount alone": ", ".join(by_mount) or "none",
+    }
+    return "; ".join(f"{name} {value}" for name, value in told.items())
+
+
+def _serve(session: "Session", signals: Signals, point: Path, on_stopping: Callable[[], None]) -> None:
     while not signals.asked and not session.has_ended:
         signals.wait()
     if not signals.asked and session.is_mounted():
         raise MountRefused(f"the kernel aborted the connection of the mount at {point}", remedy="Mount it again")
+    on_stopping()
     for attempt in range(_BUSY_ATTEMPTS + 1):
         if session.has_ended or not session.is_mounted():
             break

@@ -13,14 +13,12 @@ from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 
+from memfs.fuse import mountinfo
+
 # The exit code is an errno. Both calls are asked: attributes may come from the kernel's cache, statvfs never does.
 _LOOK = "import os, sys; os.stat(sys.argv[1]); os.statvfs(sys.argv[1])"
-_UNMOUNT = (
-    "c = __import__('ctypes').CDLL(None, use_errno=True)\n"
-    "if c.umount2(os.fsencode(sys.argv[1]), int(sys.argv[2])): raise OSError(__import__('ctypes').get_errno(), '')"
-)
 _GUARD = "import os, sys\ntry:\n    {}\nexcept OSError as error:\n    sys.exit(error.errno)"
-_FORCE, _DETACH = 1, 2  # MNT_FORCE aborts the connection of a FUSE mount; MNT_DETACH
+_MOUNT_CALLS = str(Path(__file__).with_name("mount_calls.py"))
 _KILLED_WAIT_S = 0.5
 _UNMOUNT_TIMEOUT_S = 10.0
 
@@ -35,7 +33,7 @@ class Pulse(Enum):
 
 def look(mount_point: Path, timeout_s: float) -> Pulse:
     """Ask the mount for its attributes and figures, from another process."""
-    code = _run(_guarded(_LOOK), str(mount_point), timeout_s=timeout_s)
+    code = _run("-c", _GUARD.format(_LOOK), str(mount_point), timeout_s=timeout_s)
     if code is None:
         return Pulse.SILENT
     return Pulse.DEAD if code in {errno.ENOTCONN, errno.ECONNABORTED} else Pulse.ALIVE
@@ -43,7 +41,15 @@ def look(mount_point: Path, timeout_s: float) -> Pulse:
 
 def unmount(mount_point: Path, *, lazy: bool, timeout_s: float = _UNMOUNT_TIMEOUT_S) -> None:
     """Try to unmount; whether it worked is seen in `mountinfo`. ``lazy`` detaches even while programs use it."""
-    _unmount(mount_point, flags=_DETACH if lazy else 0, timeout_s=timeout_s)
+    if os.geteuid() != 0:
+        _ask_fusermount(mount_point, lazy=lazy, timeout_s=timeout_s)
+    elif lazy:
+        call("detach", mount_point, timeout_s=timeout_s)
+    else:
+        found = mountinfo.at(mount_point)
+        parts = mountinfo.inside(found) if found else []
+        names = [part.mount_point.name for part in reversed(parts)]
+        call("unmount", mount_point, *names, timeout_s=timeout_s)
 
 
 def clear(mount_point: Path, device: str) -> None:
@@ -51,22 +57,24 @@ def clear(mount_point: Path, device: str) -> None:
     control = Path("/sys/fs/fuse/connections") / device.partition(":")[2] / "abort"
     with suppress(OSError):  # The control files may not be mounted, or belong to someone else.
         control.write_text("1")
-    _unmount(mount_point, flags=_FORCE | _DETACH, timeout_s=_UNMOUNT_TIMEOUT_S)
-
-
-def _unmount(mount_point: Path, *, flags: int, timeout_s: float) -> None:
     if os.geteuid() == 0:
-        _run(_guarded(_UNMOUNT), str(mount_point), str(flags), timeout_s=timeout_s)
-    elif fusermount := shutil.which("fusermount"):
-        _wait([fusermount, "-u", "-q", *(["-z"] if flags & _DETACH else []), "--", str(mount_point)], timeout_s)
+        call("abort", mount_point, timeout_s=_UNMOUNT_TIMEOUT_S)
+    else:
+        _ask_fusermount(mount_point, lazy=True, timeout_s=_UNMOUNT_TIMEOUT_S)
 
 
-def _guarded(statement: str) -> str:
-    return _GUARD.format(statement.replace("\n", "\n    "))
+def call(step: str, mount_point: Path, *names: str, timeout_s: float) -> int | None:
+    """Take a step of `mount_calls`; return its errno (0: done), None where it hangs."""
+    return _run(_MOUNT_CALLS, step, str(mount_point), *names, timeout_s=timeout_s)
 
 
-def _run(code: str, *arguments: str, timeout_s: float) -> int | None:
-    return _wait([sys.executable, "-I", "-S", "-c", code, *arguments], timeout_s)
+def _ask_fusermount(mount_point: Path, *, lazy: bool, timeout_s: float) -> None:
+    if fusermount := shutil.which("fusermount"):
+        _wait([fusermount, "-u", "-q", *(["-z"] if lazy else []), "--", str(mount_point)], timeout_s)
+
+
+def _run(*words: str, timeout_s: float) -> int | None:
+    return _wait([sys.executable, "-I", "-S", *words], timeout_s)
 
 
 def _wait(command: list[str], timeout_s: float) -> int | None:

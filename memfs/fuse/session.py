@@ -52,7 +52,11 @@ class Session:
             lib.unmount(os.fsencode(mount_point), self._channel)
             raise MountRefused(f"libfuse refused the mount at {mount_point}")
         lib.session_add_chan(self._session, self._channel)
-        self._mount = mountinfo.at(mount_point)
+        found = mountinfo.at(mount_point)
+        if found is None:
+            lib.session_destroy(self._session)
+            raise MountRefused(f"the mount at {mount_point} was taken down at once")
+        self.mount = found
         self._ended, self._may_go = threading.Event(), threading.Event()
 
     def start(self, on_end: Callable[[], None]) -> None:
@@ -67,7 +71,7 @@ class Session:
 
     def is_mounted(self) -> bool:
         """Tell whether the mount still has its place in the namespace."""
-        if self._mount not in mountinfo.read():
+        if self.mount not in mountinfo.read():
             return False
         # The numbers of a mount that is gone are given to the next one: one that answers cannot be this one.
         return not self.has_ended or outside.look(self._point, _LOOK_TIMEOUT_S) is not Pulse.ALIVE
