@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from memfs.core.errors import MountRefused
 from memfs.core.tree_requests import Answer, Ping, Request
 from memfs.fuse import bare, checks, holders, lock, mountinfo, outside
-from memfs.fuse.announcing import Announcer
 from memfs.fuse.mount_socket import MountSocket
 from memfs.fuse.notifier import Notifier
 from memfs.fuse.options import MountOptions, OpenUpcalls
@@ -78,20 +77,17 @@ def run(
         signals, notifier = stack.enter_context(Signals()), Notifier()
         served = filesystem(notifier.put)
         stack.callback(served.close)
-        announcer = Announcer()
-        operations = Operations(served, options.open_upcalls, announcer)
+        operations = Operations(served, options.open_upcalls)
         with bare.covered(point):
             session = Session(operations, point, allow_other=options.allow_other)
         remounts = Remounts(session.mount, lambda: _read_only(served), session.notify_entry, session.notify_inode)
         session.start(on_end=signals.wake)
         # Closed in the reverse order: while a notice is on its way, the session answers the program that it waits for.
         stack.callback(session.close)
-        notifier.start(remounts.forget_entry, remounts.forget_inode, announcer.announce)
+        notifier.start(remounts.forget_entry, remounts.forget_inode)
         stack.callback(notifier.stop)
-        stack.callback(announcer.stop)
         if outside.look(point, READY_TIMEOUT_S) is not Pulse.ALIVE:
             raise MountRefused(f"the mount at {point} does not answer")
-        announcer.start(point)
         remounts.settle()
         socket = MountSocket(socket_path, _answering(served, point, operations, remounts))
         stack.callback(socket.close)

@@ -67,7 +67,7 @@ def test_the_root_refuses_every_change(files: Files) -> None:
 
 
 def test_nothing_is_moved_into_or_out_of_a_read_only_store(files: Files, home: str) -> None:
-    """EXDEV where the kernel, too, mounts the store read-only: the move ends there, and `mv` meets EROFS as it copies."""
+    """EXDEV where the kernel mounts the store read-only, too; `mv` then copies, and meets EROFS there."""
     files.create(f"{home}/a")
 
     with refuses(*READ_ONLY_ERRNOS, errno.EXDEV):
