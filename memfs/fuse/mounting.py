@@ -24,7 +24,7 @@ from memfs.fuse.remounts import Remounts
 from memfs.fuse.signals import Signals
 from memfs.fuse.unmounting import unmount
 from memfs.vfs.filesystem import FileSystem
-from memfs.vfs.values import Notice
+from memfs.vfs.values import Invalidation
 
 if TYPE_CHECKING:
     from memfs.fuse.operations import Operations
@@ -41,7 +41,7 @@ _BUSY_ATTEMPTS = 20
 
 
 def run(
-    filesystem: Callable[[Callable[[Notice], None]], FileSystem],
+    filesystem: Callable[[Callable[[Invalidation], None]], FileSystem],
     *,
     socket_path: Path,
     mount_point: Path,
