@@ -4,7 +4,7 @@ Used by the access check of every request. Safe in any thread.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from sqlalchemy import bindparam, select
@@ -16,9 +16,13 @@ from memfs.server.store.database import Database
 from memfs.server.store.tokens import SESSION_PREFIX, digest
 
 FRESH_S: Final = 5.0
-"""How long a token that was found is believed: requests do not each ask the database who is there."""
+"""How long a token that was found is believed: requests do not each ask the database who is there.
+
+One that ends is forgotten at once by whoever is told: the process that ends it, and all that listen to PostgreSQL.
+"""
 REMEMBERED: Final = 4_096
 """Tokens that are remembered at once. Only found ones are: a wrong one costs a look each time, and no memory."""
+_OWNERS = ("apikey_", "sesn_")
 _KEYS = tables.api_keys.c
 _SESSIONS = tables.sessions.c
 _RESOURCES = tables.session_resources.c
@@ -45,6 +49,8 @@ class Credentials:
         self._monotonic_s = monotonic_s
         self._known: dict[str, tuple[Caller, float]] = {}
         self._change = threading.Lock()
+        self._ends = 0
+        """How often tokens were forgotten: what was looked up before that may have ended meanwhile."""
 
     def remembered(self, token: str) -> Caller | None:
         """Return whose token this is, if it was found a moment ago, without asking the database."""
@@ -53,11 +59,21 @@ class Credentials:
 
     def find(self, token: str) -> Caller | None:
         """Return whose token this is; None if it is unknown, revoked, or of a session that is over."""
-        asked_s = self._monotonic_s()
+        asked_s, ends = self._monotonic_s(), self._ends
         caller = self._session(token) if token.startswith(SESSION_PREFIX) else self._key(token)
         if caller is not None:
-            self._remember(digest(token), caller, asked_s)
+            self._remember(digest(token), caller, asked_s, ends)
         return caller
+
+    def forget(self, ids: Iterable[str]) -> bool:
+        """Ask the database again for the tokens of these keys and sessions; return whether there are any among ids."""
+        over = {one for one in ids if one.startswith(_OWNERS)}
+        if not over:
+            return False
+        with self._change:
+            self._ends += 1
+            self._known = {token: known for token, known in self._known.items() if known[0].actor not in over}
+        return True
 
     def _key(self, token: str) -> Caller | None:
         with self._database.read() as connection:
@@ -74,8 +90,10 @@ class Credentials:
         stores = {row.store_id: Access(row.access) for row in found if row.store_id is not None}
         return Caller(actor=found[0].id, workspace_id=found[0].workspace_id, stores=stores)
 
-    def _remember(self, token_digest: str, caller: Caller, asked_s: float) -> None:
+    def _remember(self, token_digest: str, caller: Caller, asked_s: float, ends: int) -> None:
         with self._change:
+            if ends != self._ends:
+                return
             # The one found last goes to the end, so that the first is the oldest.
             self._known.pop(token_digest, None)
             if len(self._known) >= REMEMBERED:

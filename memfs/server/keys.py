@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from memfs.core.attachment import Access
 from memfs.core.errors import ConcurrentChange, ConfigError, InvalidRequest, NotFound
-from memfs.server.store import rows, tables
+from memfs.server.store import rows, tables, turns
 from memfs.server.store.database import Database
 from memfs.server.store.stamps import Stamps, identifier
 from memfs.server.store.tokens import digest, new_key
@@ -131,6 +131,7 @@ class Keys:
             if found.revoked_at is None:
                 change = update(tables.api_keys).where(_KEYS.id == key_id, _KEYS.revoked_at.is_(None))
                 connection.execute(change.values(revoked_at=self._stamps.next()))
+                turns.note_end(connection, key_id)
                 found = connection.execute(which).one()
             return _key(found)
 

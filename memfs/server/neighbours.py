@@ -7,6 +7,7 @@ A message that is lost costs latency only: whoever waits looks by itself in the 
 import logging
 import sqlite3
 import threading
+from collections.abc import Callable
 from contextlib import closing
 
 import psycopg
@@ -28,11 +29,20 @@ _LOG = logging.getLogger(__name__)
 
 
 class Neighbours:
-    """Wakes `Waiters` for what other processes commit."""
+    """Wakes `Waiters` for what other processes commit.
 
-    def __init__(self, database: Database, waiters: Waiters) -> None:
+    Args:
+        database: Where they commit it.
+        waiters: Who waits.
+        on_told: Called in its thread with each id that PostgreSQL tells: a store, or a key or session that is over.
+    """
+
+    def __init__(
+        self, database: Database, waiters: Waiters, on_told: Callable[[list[str]], object] = lambda _ids: None
+    ) -> None:
         self._database = database
         self._waiters = waiters
+        self._on_told = on_told
         self._stopped = threading.Event()
         self._is_cut_off = False
         self._thread = threading.Thread(target=self._run, name="neighbours", daemon=True)
@@ -85,6 +95,7 @@ class Neighbours:
             self._waiters.tell_all()  # of what came while nobody listened
             while not self._stopped.is_set():
                 for notice in driver.notifies(timeout=_LISTEN_S):
+                    self._on_told([notice.payload])
                     self._waiters.tell([notice.payload])
 
 

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
@@ -86,13 +86,19 @@ class StoreServer:
             undo.pop_all()  # all is in place: `run` closes socket and database
         self._database, stamps, self.api_key = ready.database, ready.stamps, ready.api_key
         self._waiters = Waiters()
+        credentials = Credentials(self._database, time.monotonic)
+
+        def end_tokens(told: Iterable[str]) -> None:
+            if credentials.forget(told):
+                self._waiters.tell_all()  # one of them may wait with such a token
+
+        self._database.on_commit(end_tokens)
         self._database.on_commit(self._waiters.tell)
         metrics = _metrics(self._database, self._waiters)
-        self._neighbours = Neighbours(self._database, self._waiters)
+        self._neighbours = Neighbours(self._database, self._waiters, end_tokens)
         self._upkeep = _upkeep(self._database, options)
         store = SqlStore.on(self._database, stamps, options.limits)
         self._threads = threads(self._database)
-        credentials = Credentials(self._database, time.monotonic)
         app = create_app(store, credentials, stamps, options, self._waiters, metrics, self._threads)
         shown = f"[{host}]" if ":" in host else host
         scheme = "http" if options.tls is None else "https"

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,11 @@ from postgres import Cluster
 from wire import connected, refusal, serving
 
 from memfs.server import credentials
+from memfs.server.keys import Keys
+from memfs.server.prepared import now_us
 from memfs.server.serve import StoreServer
+from memfs.server.store.opening import open_database
+from memfs.server.store.stamps import Stamps
 
 MANY = 200
 
@@ -139,8 +143,7 @@ def test_the_end_of_its_store_ends_a_wait(client: httpx.Client) -> None:
     waits_for(client, 0)
 
 
-def test_a_session_that_is_over_is_told_nothing_more(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(credentials, "FRESH_S", 0.0)  # else a token is believed for some seconds more
+def test_the_end_of_its_session_ends_a_wait(client: httpx.Client) -> None:
     base = made(client)
     resource = {"type": "memory_store", "memory_store_id": base.rpartition("/")[2]}
     body = {"agent": "agent_a", "environment_id": "env_a", "resources": [resource]}
@@ -149,9 +152,28 @@ def test_a_session_that_is_over_is_told_nothing_more(client: httpx.Client, monke
 
     with following(client, base, token) as waiting:
         client.post(f"/v1/sessions/{session['id']}/archive").raise_for_status()
-        note(client, base, "/a")
 
         assert (401, "authentication_error") == refusal(waiting.result(LONG_S))
+
+
+def test_a_key_that_is_revoked_while_it_waits_is_told_nothing_more(
+    client: httpx.Client, new_database: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its wait ends at once where PostgreSQL tells of it, else with the next change, and without that change."""
+    if new_database is None:
+        monkeypatch.setattr(credentials, "FRESH_S", 0.0)  # else a key is believed for some seconds more
+    base = made(client)
+    with closing(open_database(new_database or tmp_path / "data" / "memfs.db")) as beside:
+        keys = Keys(beside, Stamps(now_us))
+        ci = keys.create("ci")
+        key = {"authorization": f"Bearer {ci.token}"}
+        with following(client, base, key) as waiting:
+            keys.revoke(ci.key.id)
+            if new_database is None:
+                note(client, base, "/a")
+
+            assert (401, "authentication_error") == refusal(waiting.result(LONG_S))
+    assert (401, "authentication_error") == refusal(client.get(base, headers=key))
 
 
 @pytest.mark.anyio

@@ -109,6 +109,7 @@ def test_a_session_that_is_over_opens_nothing_and_what_it_wrote_stays(
     session = made(raw, resource(base.rpartition("/")[2]))
     other = made(raw, resource(base.rpartition("/")[2]))
     raw.post(memories, json={"path": "/a", "content": "one"}, headers=bearer(other)).raise_for_status()
+    assert 200 == raw.get(base, headers=bearer(session)).status_code  # from now on the server remembers it
 
     if how == "archive":
         ended = raw.post(f"{session_path(session)}/archive", json={}).json()

@@ -23,7 +23,10 @@ _SIZE_SQLITE = text("SELECT page_count * page_size FROM pragma_page_count, pragm
 TOLD = "memfs_told"
 """In a writing connection's ``info``: the transaction's `Told`."""
 Told = dict[str, list[str]]
-"""By store, the kinds of changes that a transaction tells to the feed; none for a store that is deleted."""
+"""By store, the kinds of changes that a transaction tells to the feed; none for a store that is deleted.
+
+Also, without any kinds, the keys and sessions whose tokens it ended.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from memfs.api.models import Page
 from memfs.api.requests import check_metadata
 from memfs.api.sessions import CreateSession, NewSession, Session, SessionAgent, UpdateSession
 from memfs.core.errors import InvalidRequest, NotFound
-from memfs.server.store import attaching, rows, tables
+from memfs.server.store import attaching, rows, tables, turns
 from memfs.server.store.callers import Caller
 from memfs.server.store.database import Database
 from memfs.server.store.metadata import packed, patched, unpacked
@@ -136,6 +136,7 @@ class Sessions:
             if before.archived_at is None:
                 at_us = self._after(before)
                 connection.execute(_change(session_id).values(updated_at=at_us, archived_at=at_us))
+                turns.note_end(connection, session_id)
             return _session(connection, _existing(connection, caller, session_id))
 
     def delete(self, caller: Caller, session_id: str) -> None:
@@ -148,6 +149,7 @@ class Sessions:
         with self._database.write() as connection:
             _existing(connection, caller, session_id, lock=True)
             connection.execute(delete(tables.sessions).where(_SESSIONS.id == session_id))
+            turns.note_end(connection, session_id)
 
     def _after(self, before: AnyRow) -> int:
         """Return a moment later than the session's last change, whichever process made that."""

@@ -69,6 +69,11 @@ def note(connection: Connection, store_id: str, *kinds: Kind) -> None:
     connection.info[TOLD].setdefault(store_id, []).extend(kind.value for kind in kinds)
 
 
+def note_end(connection: Connection, actor: str) -> None:
+    """Have the token of a key or a session forgotten, wherever it is remembered, when the transaction commits."""
+    connection.info[TOLD].setdefault(actor, [])
+
+
 def take(store: AnyRow, stamps: Stamps) -> Turn:
     """Return the next turn of a store whose row is locked."""
     return Turn(store_id=store.id, seq=store.last_seq + 1, at_us=max(stamps.next(), store.last_at + 1))

@@ -145,7 +145,7 @@ def test_wrong_tokens_are_not_remembered_and_right_ones_in_bounds(keys: Keys, cr
     caller = credentials.find(first)
     assert caller is not None
     for number in range(REMEMBERED):
-        credentials._remember(str(number), caller, 0.0)
+        credentials._remember(str(number), caller, 0.0, 0)
 
     assert REMEMBERED == len(credentials._known)
     assert credentials.remembered(first) is None

@@ -100,3 +100,34 @@ def test_a_sessions_token_makes_no_sessions(store: SqlStore, key: Caller, creden
 
     with pytest.raises(PermissionRefused, match="opens memories only"):
         store.sessions.create(caller, CreateSession())
+
+
+def test_a_token_that_ended_while_it_was_looked_up_is_not_remembered(
+    store: SqlStore, key: Caller, credentials: Credentials, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The look saw the session of before, and answers one last request."""
+    session = made(store, key, "read_write")
+    read = database.read
+
+    @contextmanager
+    def slow() -> Iterator[Any]:
+        with read() as connection:
+            yield connection
+        credentials.forget([session.id])
+
+    monkeypatch.setattr(database, "read", slow)
+    assert credentials.find(session.sessions_token) is not None
+
+    assert credentials.remembered(session.sessions_token) is None
+
+
+def test_only_who_is_over_is_forgotten(store: SqlStore, key: Caller, credentials: Credentials) -> None:
+    one, other = made(store, key, "read_write"), made(store, key, "read_write")
+    for session in (one, other):
+        credentials.find(session.sessions_token)
+
+    assert credentials.forget([one.id, "memstore_a"])
+    assert not credentials.forget(["memstore_a"])
+
+    assert credentials.remembered(one.sessions_token) is None
+    assert credentials.remembered(other.sessions_token) is not None
