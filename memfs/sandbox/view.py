@@ -4,6 +4,7 @@
 the command's user namespace is made: what is mounted here cannot be unmounted there.
 """
 
+import errno
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -30,6 +31,8 @@ would run anything for the user, outside."""
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _OF_ROOT = ("sys", "sysrq-trigger", "irq", "bus", "fs")
 """What user 0 may write below /proc without any capability: the core_pattern is a program that runs outside."""
+_UNREACHABLE = {errno.ENOENT, errno.ENOTDIR, errno.EACCES}
+"""It is not there, is of the other kind, or its directory is closed to this user and so to the command."""
 _QUIET = system.MS_NOSUID | system.MS_NODEV | system.MS_NOEXEC
 
 
@@ -89,11 +92,12 @@ def _hide(paths: Iterable[str]) -> None:
 
 
 def _cover(place: str, empty_directory: Path, empty_file: Path) -> None:
-    with suppress(FileNotFoundError, NotADirectoryError):
+    for empty in (empty_directory, empty_file):
         try:
-            system.bind(empty_directory, place)
-        except NotADirectoryError:
-            system.bind(empty_file, place)
+            system.bind(empty, place)
+        except OSError as error:
+            if error.errno not in _UNREACHABLE:
+                raise
 
 
 def _make_devices(outside: str) -> None:
