@@ -89,11 +89,15 @@ class DirectOwner:
     Args:
         directories: Gives a store's directories by its id: ``layout.store``.
         timeout_s: How long to wait for the lock.
+        is_shared: Programs change the trees too: each displaced file is kept in trash.
     """
 
-    def __init__(self, directories: Callable[[str], StoreDirectories], *, timeout_s: float = 0.0) -> None:
+    def __init__(
+        self, directories: Callable[[str], StoreDirectories], *, timeout_s: float = 0.0, is_shared: bool = False
+    ) -> None:
         self._directories = directories
         self._timeout_s = timeout_s
+        self._is_shared = is_shared
 
     def ask(self, request: Request) -> Answer:
         """Do what is asked under the store's lock; requests that concern only a mount are answered at once.
@@ -115,7 +119,7 @@ class DirectOwner:
         lock.acquire(self._timeout_s)
         try:
             with Places(directories) as places:
-                done = swap.perform(places, request)
+                done = swap.perform(places, request, is_shared=self._is_shared)
                 if done.displaced >= 0:
                     os.close(done.displaced)
                 return swap.settle(done)

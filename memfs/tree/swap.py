@@ -16,7 +16,7 @@ from typing import assert_never
 from memfs.core.errors import InvalidRequest
 from memfs.core.paths import check_local, parse, segments
 from memfs.core.tree_requests import Answer, Identity, Move, Outcome, Remove, Replace
-from memfs.tree import descent
+from memfs.tree import descent, exchange
 from memfs.tree.atomic import write_all
 from memfs.tree.local import identity_of
 from memfs.tree.places import Places
@@ -61,6 +61,7 @@ def perform(
     judge: Judge = unchanged,
     at_most: int | None = None,
     umask: int = UMASK,
+    is_shared: bool = False,
 ) -> Swap:
     """Do what is asked if the file is what was expected.
 
@@ -70,6 +71,7 @@ def perform(
         judge: Decides on a file that is, or is not, the expected one.
         at_most: Bytes that a file may have after appended bytes were carried over.
         umask: Bits that new files and directories go without.
+        is_shared: Programs change the tree too, behind the owner's back: each displaced file is kept in trash.
 
     Raises:
         InvalidPath: A path is no store path.
@@ -82,11 +84,11 @@ def perform(
             _check_plain(request.staged)
             if request.expect is None:
                 return _put(places, request, umask)
-            return _replace(places, request, request.expect, judge, at_most)
+            return _replace(places, request, request.expect, judge, at_most, is_shared=is_shared)
         case Remove():
             _check_plain(request.trash)
             _check_paths(request.prune)
-            return _remove(places, request, judge)
+            return _remove(places, request, judge, is_shared=is_shared)
         case Move():
             _check_paths(request.prune)
             return _move(places, request, umask)
@@ -112,15 +114,16 @@ def _put(places: Places, wanted: Replace, umask: int) -> Swap:
         if way is None:
             return _CHANGED
         held.callback(way.undo)
-        if _stat(way.end, name) is not None:
-            return _CHANGED
         os.chmod(wanted.staged, 0o666 & ~umask, dir_fd=places.staging)
-        os.rename(wanted.staged, name, src_dir_fd=places.staging, dst_dir_fd=way.end)
+        if not exchange.move_onto_nothing(places.staging, wanted.staged, way.end, name):
+            return _CHANGED
         held.pop_all()
     return Swap(outcome=Outcome.APPLIED, identity=_identity(way.end, name), made=way.made, unsynced=way.descriptors)
 
 
-def _replace(places: Places, wanted: Replace, expect: Identity, judge: Judge, at_most: int | None) -> Swap:
+def _replace(
+    places: Places, wanted: Replace, expect: Identity, judge: Judge, at_most: int | None, *, is_shared: bool
+) -> Swap:
     *above, name = _way(wanted.path)
     with ExitStack() as held:
         parent, old = _open_file(held, places.tree, above, name)
@@ -134,10 +137,17 @@ def _replace(places: Places, wanted: Replace, expect: Identity, judge: Judge, at
         tail = os.pread(old, found.st_size - expect.size, expect.size) if identity_of(found) != expect else b""
         if not _prepare(places, wanted.staged, stat.S_IMODE(found.st_mode), tail, at_most):
             return _CHANGED
-        kept = (_copy(held, places.trash),) if wanted.force else ()
-        if wanted.force:
-            link_to_trash(parent, name, places.trash, trash_name(wanted.path, found.st_mtime_ns))
-        os.rename(wanted.staged, name, src_dir_fd=places.staging, dst_dir_fd=parent)
+        kept = (_copy(held, places.trash),) if wanted.force or is_shared else ()
+        name_in_trash = trash_name(wanted.path, found.st_mtime_ns)
+        if is_shared:
+            if not exchange.replace(
+                parent, name, places.staging, wanted.staged, expect=expect, trash=places.trash, kept=name_in_trash
+            ):
+                return _CHANGED
+        else:
+            if wanted.force:
+                link_to_trash(parent, name, places.trash, name_in_trash)
+            os.rename(wanted.staged, name, src_dir_fd=places.staging, dst_dir_fd=parent)
         held.pop_all()
     return Swap(
         outcome=Outcome.APPLIED,
@@ -148,7 +158,7 @@ def _replace(places: Places, wanted: Replace, expect: Identity, judge: Judge, at
     )
 
 
-def _remove(places: Places, wanted: Remove, judge: Judge) -> Swap:
+def _remove(places: Places, wanted: Remove, judge: Judge, *, is_shared: bool) -> Swap:
     *above, name = _way(wanted.path)
     with ExitStack() as held:
         parent, old = _open_file(held, places.tree, above, name)
@@ -159,8 +169,12 @@ def _remove(places: Places, wanted: Remove, judge: Judge) -> Swap:
         if verdict is not Outcome.APPLIED:
             return Swap(outcome=verdict)
         trash = _copy(held, places.trash)
-        _keep(places, parent, name, wanted.trash)
-        os.unlink(name, dir_fd=parent)
+        if is_shared:
+            if not exchange.remove(parent, name, wanted.expect, places.trash, wanted.trash):
+                return _CHANGED
+        else:
+            _keep(places, parent, name, wanted.trash)
+            os.unlink(name, dir_fd=parent)
         held.pop_all()
     pruned = _prune(places, wanted.prune)
     return Swap(outcome=Outcome.APPLIED, pruned=pruned, displaced=old, unsynced=(parent, trash))
@@ -177,9 +191,8 @@ def _move(places: Places, wanted: Move, umask: int) -> Swap:
         if way is None:
             return _CHANGED
         held.callback(way.undo)
-        if _stat(way.end, target) is not None:
+        if not exchange.move_onto_nothing(parent, name, way.end, target):
             return _CHANGED
-        os.rename(name, target, src_dir_fd=parent, dst_dir_fd=way.end)
         held.pop_all()
     os.close(old)
     return Swap(
@@ -271,13 +284,6 @@ def _remove_directory(places: Places, path: str) -> None:
         os.rmdir(name, dir_fd=parent)
     finally:
         os.close(parent)
-
-
-def _stat(parent: int, name: str) -> os.stat_result | None:
-    try:
-        return os.stat(name, dir_fd=parent, follow_symlinks=False)
-    except FileNotFoundError:
-        return None
 
 
 def _identity(parent: int, name: str) -> Identity:

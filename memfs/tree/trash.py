@@ -8,8 +8,11 @@ import datetime as dt
 import os
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote, unquote
+
+from memfs.tree.atomic import write_all
 
 _Made = TypeVar("_Made")
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -37,15 +40,39 @@ def path_in(name: str) -> str | None:
 
 def make_in_trash(trash: int, name: str) -> int:
     """Make an empty file called ``name``, or like it, in the open directory; return its descriptor."""
-    return _under_free_name(name, lambda free: os.open(free, _FLAGS, 0o600, dir_fd=trash))
+    return under_free_name(name, lambda free: os.open(free, _FLAGS, 0o600, dir_fd=trash))
+
+
+def keep_in_trash(trash: Path, name: str, content: bytes) -> str:
+    """Write ``content`` durably as ``name``, or like it; return how the file is called.
+
+    Raises:
+        OSError: The disk refuses; nothing is kept.
+    """
+    directory = os.open(trash, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        made, kept = _under_free_name(name, lambda free: (os.open(free, _FLAGS, 0o600, dir_fd=directory), free))
+        try:
+            write_all(made, content, 0)
+            os.fsync(made)
+        except OSError:
+            os.unlink(kept, dir_fd=directory)
+            raise
+        finally:
+            os.close(made)
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+    return kept
 
 
 def link_to_trash(parent: int, name: str, trash: int, kept: str) -> None:
     """Give the file ``name`` in one open directory a second name, ``kept`` or like it, in another."""
-    _under_free_name(kept, lambda free: os.link(name, free, src_dir_fd=parent, dst_dir_fd=trash, follow_symlinks=False))
+    under_free_name(kept, lambda free: os.link(name, free, src_dir_fd=parent, dst_dir_fd=trash, follow_symlinks=False))
 
 
-def _under_free_name(name: str, make: Callable[[str], _Made]) -> _Made:
+def under_free_name(name: str, make: Callable[[str], _Made]) -> _Made:
+    """Return what ``make`` returns for ``name``, or for the first like it that it does not find taken."""
     count = 1
     while True:
         try:
