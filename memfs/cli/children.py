@@ -180,12 +180,17 @@ class Supervisor:
     def watch(self, children: Sequence[Child], *, on_tick: Callable[[], None] = lambda: None) -> Self:
         """Restart each child that ends, with backoff and by name, until a signal comes."""
         while not self.is_stopping:
-            select.select(children, [], [], _TICK_S)
-            for child in children:
-                child.hear()
-                self._keep_alive(child)
+            self.tend(children)
             on_tick()
         return self
+
+    def tend(self, children: Sequence[Child], others: Sequence[socket.socket] = ()) -> None:
+        """Wait until a child or one of the other sockets has something to tell, for a moment at most; see `watch`."""
+        waited_for: list[Child | socket.socket] = [*children, *others]
+        select.select(waited_for, [], [], _TICK_S)
+        for child in children:
+            child.hear()
+            self._keep_alive(child)
 
     def _keep_alive(self, child: Child) -> None:
         code, now = child.ended(), time.monotonic()

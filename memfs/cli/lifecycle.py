@@ -133,8 +133,8 @@ class Hosting:
             self._say(f"pushing what is not yet synced, for at most {most_s:.0f} s; Ctrl-C again stops at once")
         timeout_s = self._options.settings.worker.drain_timeout_s + 5.0
         code = worker.stop(timeout_s, hurry=lambda: self._supervisor.is_hurried)
-        if worker.has_served:
-            self._say_unsynced(is_drained=code == 0)
+        if worker.has_served and told_unsynced(self._options.state, self._say, is_drained=code == 0):
+            self._say("everything is synced")
 
     def _end_server(self, server: Child) -> None:
         server.stop(READY_TIMEOUT_S)
@@ -152,25 +152,31 @@ class Hosting:
             self._say("no store is known yet: they appear once the remote answers")
         self._say("ready. Ctrl-C unmounts, pushes what is left and tells what is not yet synced")
 
-    def _say_unsynced(self, *, is_drained: bool) -> None:
-        from memfs.cli.output import printable
-        from memfs.state.summary import owed_by_detached, summaries
 
-        state = self._options.state
-        if not is_drained:
-            self._say(f"the worker did not drain: what it had not pushed is kept in {state}, pushed at the next start")
-            return
-        for one in owed_by_detached(Layout(state)):
-            self._say(f"{one.attachment.name}: {one.pending} not yet synced and no longer attached; kept in {state}")
-        stores = summaries(Layout(state))
-        unsure = [one for one in stores if one.pending or one.sync_error]
-        for one in unsure:
-            why = f" ({one.sync_error[1]})" if one.sync_error else ""
-            named = ", ".join(one.pending_paths[:3]) + (", …" if one.pending > 3 else "")  # noqa: PLR2004  (one line)
-            which = f" ({printable(named)})" if named else ""
-            self._say(f"{one.attachment.name}: {one.pending} not yet synced{which}{why}; kept in {state}")
-        if stores and not unsure:
-            self._say("everything is synced")
+def told_unsynced(state: Path, say: Callable[[str], None], *, is_drained: bool) -> bool:
+    """Tell what is not yet synced once the worker has ended; True where all of at least one store is.
+
+    Args:
+        state: The state directory.
+        say: Where one-line messages go.
+        is_drained: Whether the worker ended in good order: else nothing is certain.
+    """
+    from memfs.cli.output import printable
+    from memfs.state.summary import owed_by_detached, summaries
+
+    if not is_drained:
+        say(f"the worker did not drain: what it had not pushed is kept in {state}, pushed at the next start")
+        return False
+    for one in owed_by_detached(Layout(state)):
+        say(f"{one.attachment.name}: {one.pending} not yet synced and no longer attached; kept in {state}")
+    stores = summaries(Layout(state))
+    unsure = [one for one in stores if one.pending or one.sync_error]
+    for one in unsure:
+        why = f" ({one.sync_error[1]})" if one.sync_error else ""
+        named = ", ".join(one.pending_paths[:3]) + (", …" if one.pending > 3 else "")  # noqa: PLR2004  (one line)
+        which = f" ({printable(named)})" if named else ""
+        say(f"{one.attachment.name}: {one.pending} not yet synced{which}{why}; kept in {state}")
+    return bool(stores) and not unsure
 
 
 def _server_command(given: UpOptions) -> list[str]:
