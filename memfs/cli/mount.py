@@ -14,6 +14,9 @@ from memfs.core.errors import ConfigError, UsageError
 if TYPE_CHECKING:
     from memfs.config import Settings
 
+UNMOUNT_S = 15.0
+"""What a supervisor is asked to wait: programs in the mount have 5 s to leave, then it is detached."""
+
 # Parsed as it is written: Typer would look at the path, and a look at a dead mount may never return.
 Point = Annotated[Path, typer.Argument(metavar="MOUNTPOINT", parser=Path, help="Where memfs is mounted.")]
 PointOrConfigured = Annotated[
@@ -108,6 +111,7 @@ def _run(point: Path, state: Path, settings: "Settings") -> int:
         mount_point=point,
         options=MountOptions(allow_other=table.allow_other, open_upcalls=OpenUpcalls(table.open_upcalls)),
         on_ready=say_ready,
+        on_stopping=lambda: health.notify(stopping=True, status=f"unmounting {point}", extend_timeout_s=UNMOUNT_S),
     )
 
 

@@ -29,13 +29,13 @@ def status(state: options.State = None, config: options.Config = None, as_json: 
     from memfs.state.summary import is_watched, owed_by_detached, summaries
 
     layout = state_directory.found(state or load(config).state.dir or default_state())
-    found, mount_point, worker = summaries(layout), _mount_point(layout), is_watched(layout)
+    found, mount, worker = summaries(layout), _mount(layout), is_watched(layout)
     if as_json:
-        head = {"state": str(layout.root), "mount_point": mount_point, "worker_runs": worker}
-        print_json(head | {"stores": [_as_json(one, is_watched=worker) for one in found]})
+        head = {"state": str(layout.root), "mount_point": mount.get("mount_point"), "worker_runs": worker}
+        print_json(head | {"stores": [_as_json(one, mount, is_watched=worker) for one in found]})
         return
     typer.echo(f"state   {layout.root}")
-    typer.echo(f"mount   {mount_point or 'not mounted'}")
+    typer.echo(f"mount   {mount.get('mount_point', 'not mounted')}")
     typer.echo(f"worker  {'running' if worker else 'not running'}")
     for one in owed_by_detached(layout):
         typer.echo(
@@ -44,12 +44,12 @@ def status(state: options.State = None, config: options.Config = None, as_json: 
     if not found:
         typer.echo("no store is attached: say `memfs up --store NAME --mount DIR`")
         return
-    _print_stores(found, is_watched=worker)
+    _print_stores(found, mount, is_watched=worker)
     if not worker:
         typer.echo("no worker runs: what was written since the last sync is not counted")
 
 
-def _print_stores(found: "list[StoreSummary]", *, is_watched: bool) -> None:
+def _print_stores(found: "list[StoreSummary]", mount: dict[str, Any], *, is_watched: bool) -> None:
     from memfs.cli.output import print_table, printable
 
     now = time.time()
@@ -58,7 +58,7 @@ def _print_stores(found: "list[StoreSummary]", *, is_watched: bool) -> None:
         [
             [
                 one.attachment.slug,
-                "read_write" if one.attachment.is_writable else "read_only",
+                _access(one, mount),
                 one.state(is_watched=is_watched),
                 *(str(count) for count in (one.memories, one.pending, len(one.problems), len(one.copies))),
                 _ago(one.last_sync_at, now),
@@ -74,10 +74,25 @@ def _print_stores(found: "list[StoreSummary]", *, is_watched: bool) -> None:
             typer.echo(printable(f"{one.attachment.slug}: {note}"))
 
 
-def _as_json(one: "StoreSummary", *, is_watched: bool) -> dict[str, Any]:
+def _access(one: "StoreSummary", mount: dict[str, Any]) -> str:
+    if one.attachment.is_writable:
+        return "read_write"
+    by = _read_only_by(one, mount)
+    return f"read_only ({by})" if by else "read_only"
+
+
+def _read_only_by(one: "StoreSummary", mount: dict[str, Any]) -> str | None:
+    """Return who refuses changes: the mount's policy always, the kernel as well where it could be told to."""
+    if one.attachment.is_writable or not mount:
+        return None
+    return "kernel" if one.attachment.slug in mount.get("kernel_read_only", []) else "policy"
+
+
+def _as_json(one: "StoreSummary", mount: dict[str, Any], *, is_watched: bool) -> dict[str, Any]:
     return {
         **asdict(one.attachment),
         "is_writable": one.attachment.is_writable,
+        "read_only_by": _read_only_by(one, mount),
         "state": one.state(is_watched=is_watched).replace(" ", "_"),
         "memories": one.memories,
         "pending": list(one.pending_paths),
@@ -89,8 +104,8 @@ def _as_json(one: "StoreSummary", *, is_watched: bool) -> dict[str, Any]:
     }
 
 
-def _mount_point(layout: Layout) -> str | None:
-    """Ask the mount of this state where it is; None when there is none."""
+def _mount(layout: Layout) -> dict[str, Any]:
+    """Ask the mount of this state about itself (`Answer.facts`); empty when there is none."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asker:
         asker.settimeout(PING_TIMEOUT_S)
         try:
@@ -98,9 +113,9 @@ def _mount_point(layout: Layout) -> str | None:
                 asker.connect(address)
             asker.sendall(encode_request(Ping()))
             with asker.makefile("rb") as answers:
-                return str(decode_answer(answers.readline()).facts["mount_point"])
-        except (OSError, InvalidRequest, KeyError):
-            return None
+                return decode_answer(answers.readline()).facts
+        except (OSError, InvalidRequest):
+            return {}
 
 
 def _ago(moment: float | None, now: float) -> str:
