@@ -79,7 +79,7 @@ def _run(point: Path, state: Path, settings: "Settings") -> int:
     from memfs.fuse.mounting import MountOptions, OpenUpcalls, run
     from memfs.state.attachments import attached
     from memfs.vfs.filesystem import FileSystem
-    from memfs.vfs.values import Invalidation, Ownership
+    from memfs.vfs.values import Notice, Ownership
 
     table, layout = settings.mount, state_directory.made(state)
     ownership = Ownership(
@@ -88,7 +88,7 @@ def _run(point: Path, state: Path, settings: "Settings") -> int:
         umask=_octal(table.umask),
     )
 
-    def filesystem(invalidate: Callable[[Invalidation], None]) -> FileSystem:
+    def filesystem(invalidate: Callable[[Notice], None]) -> FileSystem:
         return FileSystem(
             layout,
             limits=Limits(),

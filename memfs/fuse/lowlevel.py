@@ -64,6 +64,17 @@ def one_reply(
     return callback
 
 
+def by_caller(usual: Callback, own: Callback, pid: Callable[[], int]) -> Callback:
+    """Return a callback that answers the process ``pid()``, where that is not 0, by ``own`` and others by ``usual``."""
+
+    def callback(req: int, *arguments: lib.Foreign) -> None:
+        known = pid()
+        is_own = known and lib.request_context(req).contents.pid == known
+        (own if is_own else usual)(req, *arguments)
+
+    return callback
+
+
 def no_reply(operation: Callable[..., None]) -> Callback:
     """Return a callback for what is told once, without a request: ``init``."""
 

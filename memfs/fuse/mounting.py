@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from memfs.core.errors import MountRefused
 from memfs.core.tree_requests import Answer, Ping, Request
 from memfs.fuse import bare, checks, holders, lock, mountinfo, outside
+from memfs.fuse.announcing import Announcer
 from memfs.fuse.mount_socket import MountSocket
 from memfs.fuse.notifier import Notifier
 from memfs.fuse.options import MountOptions, OpenUpcalls
@@ -24,7 +25,7 @@ from memfs.fuse.remounts import Remounts
 from memfs.fuse.signals import Signals
 from memfs.fuse.unmounting import unmount
 from memfs.vfs.filesystem import FileSystem
-from memfs.vfs.values import Invalidation
+from memfs.vfs.values import Notice
 
 if TYPE_CHECKING:
     from memfs.fuse.operations import Operations
@@ -41,7 +42,7 @@ _BUSY_ATTEMPTS = 20
 
 
 def run(
-    filesystem: Callable[[Callable[[Invalidation], None]], FileSystem],
+    filesystem: Callable[[Callable[[Notice], None]], FileSystem],
     *,
     socket_path: Path,
     mount_point: Path,
@@ -77,17 +78,20 @@ def run(
         signals, notifier = stack.enter_context(Signals()), Notifier()
         served = filesystem(notifier.put)
         stack.callback(served.close)
-        operations = Operations(served, options.open_upcalls)
+        announcer = Announcer()
+        operations = Operations(served, options.open_upcalls, announcer)
         with bare.covered(point):
             session = Session(operations, point, allow_other=options.allow_other)
         remounts = Remounts(session.mount, lambda: _read_only(served), session.notify_entry, session.notify_inode)
         session.start(on_end=signals.wake)
         # Closed in the reverse order: while a notice is on its way, the session answers the program that it waits for.
         stack.callback(session.close)
-        notifier.start(remounts.forget_entry, remounts.forget_inode)
+        notifier.start(remounts.forget_entry, remounts.forget_inode, announcer.announce)
         stack.callback(notifier.stop)
+        stack.callback(announcer.stop)
         if outside.look(point, READY_TIMEOUT_S) is not Pulse.ALIVE:
             raise MountRefused(f"the mount at {point} does not answer")
+        announcer.start(point)
         remounts.settle()
         socket = MountSocket(socket_path, _answering(served, point, operations, remounts))
         stack.callback(socket.close)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import assert_never
 
-from memfs.vfs.values import InvalidateEntry, InvalidateInode, Invalidation
+from memfs.vfs.values import Announcement, InvalidateEntry, InvalidateInode, Invalidation, Notice
 
 log = logging.getLogger(__name__)
 
@@ -20,19 +20,31 @@ _NOTHING_TO_TELL = frozenset({0, -errno.ENOENT, -errno.ENOTCONN, -errno.ENODEV, 
 
 
 class Notifier:
-    """A queue of invalidations and the thread that sends them."""
+    """A queue of notices and the thread that sends them."""
 
     def __init__(self) -> None:
-        self._queue: SimpleQueue[Invalidation | None] = SimpleQueue()
+        self._queue: SimpleQueue[Notice | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
-    def put(self, notice: Invalidation) -> None:
+    def put(self, notice: Notice) -> None:
         """Send the notice soon; before `start` it waits."""
         self._queue.put(notice)
 
-    def start(self, entry: Callable[[int, bytes], int], inode: Callable[[int], int]) -> None:
-        """Begin to send, with the session's two calls; each returns 0 or a negative errno."""
-        self._thread = threading.Thread(target=self._send_all, args=(entry, inode), name="memfs-notifier", daemon=True)
+    def start(
+        self,
+        entry: Callable[[int, bytes], int],
+        inode: Callable[[int], int],
+        announce: Callable[[Announcement], None],
+    ) -> None:
+        """Begin to send.
+
+        Args:
+            entry: Has the kernel forget a name; returns 0 or a negative errno.
+            inode: The same for an inode.
+            announce: Takes what programs must hear of, and never waits.
+        """
+        calls = (entry, inode, announce)
+        self._thread = threading.Thread(target=self._send_all, args=calls, name="memfs-notifier", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
@@ -42,9 +54,17 @@ class Notifier:
             self._thread.join()
             self._thread = None
 
-    def _send_all(self, entry: Callable[[int, bytes], int], inode: Callable[[int], int]) -> None:
+    def _send_all(
+        self,
+        entry: Callable[[int, bytes], int],
+        inode: Callable[[int], int],
+        announce: Callable[[Announcement], None],
+    ) -> None:
         while (notice := self._queue.get()) is not None:
-            _check(_send(notice, entry, inode))
+            if isinstance(notice, Announcement):
+                announce(notice)  # Everything before it is told: who is woken reads what the pull brought.
+            else:
+                _check(_send(notice, entry, inode))
 
 
 def _send(notice: Invalidation, entry: Callable[[int, bytes], int], inode: Callable[[int], int]) -> int:

@@ -11,13 +11,15 @@ Threading: everything runs in the session's thread.
 import ctypes as C  # noqa: N812  (the letter every binding uses)
 import errno
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from memfs.core.errors import MemfsError
 from memfs.fuse import replies
 from memfs.fuse import structures as lib
-from memfs.fuse.lowlevel import Callback, Send, Upcalls, no_reply, one_reply
+from memfs.fuse.announced import Announced
+from memfs.fuse.announcing import Announcer
+from memfs.fuse.lowlevel import Callback, Send, Upcalls, by_caller, no_reply, one_reply
 from memfs.fuse.options import OpenUpcalls
 from memfs.fuse.structures import Foreign
 from memfs.vfs.filesystem import FileSystem
@@ -44,14 +46,16 @@ class Operations:
     Args:
         filesystem: What they act on.
         open_upcalls: Whether ``open`` stays an upcall in any case.
+        announcer: Has a process that is answered by `Announced`.
     """
 
-    def __init__(self, filesystem: FileSystem, open_upcalls: OpenUpcalls) -> None:
+    def __init__(self, filesystem: FileSystem, open_upcalls: OpenUpcalls, announcer: Announcer) -> None:
         self._fs = filesystem
         self._open_upcalls = open_upcalls
         self.kernel_opens = False
         self.upcalls = Upcalls()
         self._replies = replies.Replies()
+        self._announcer = announcer
 
     def table(self) -> lib.Operations:
         """Return the C table; whoever hands it to libfuse keeps it alive as long as the session."""
@@ -85,7 +89,27 @@ class Operations:
             "statfs": _Upcall(self.statfs, answers.statistics),
         }
         made = {name: one_reply(*upcall, count=cell(name)) for name, upcall in table.items()}
-        return {"init": no_reply(self.init), **made}
+        return {"init": no_reply(self.init), **made, **self._announced(table, made)}
+
+    def _announced(self, table: Mapping[str, _Upcall], made: Mapping[str, Callback]) -> dict[str, Callback]:
+        """Return those callbacks that look who asks."""
+        announcer, own = self._announcer, Announced(self._fs, self._announcer.made, self.open, self.setattr)
+        operations: dict[str, Callable[..., Any]] = {
+            "lookup": own.lookup,
+            "mkdir": own.mkdir,
+            "create": own.create,
+            "open": own.open,
+            "setattr": own.setattr,
+        }
+        count = self.upcalls.cell("announcements")
+        return {
+            name: by_caller(
+                made[name],
+                one_reply(operation, table[name].send, table[name].undo, count=count),
+                lambda: announcer.pid if announcer.is_under_way else 0,
+            )
+            for name, operation in operations.items()
+        }
 
     def init(self, _user: object, connection: Foreign) -> None:
         """Learn what the kernel can do, before any other upcall."""

@@ -87,6 +87,12 @@ class Statistics(C.Structure):
     _fields_ = (("head", fuse.c_statvfs), ("_spare", C.c_int * 6))
 
 
+class Context(C.Structure):
+    """``struct fuse_ctx``: who asks."""
+
+    _fields_ = (("uid", C.c_uint), ("gid", C.c_uint), ("pid", C.c_int), ("umask", C.c_uint))
+
+
 _Info = C.POINTER(FileInfo)
 
 
@@ -152,6 +158,7 @@ def _declared(name: str, arguments: list[Foreign], result: Foreign = C.c_int) ->
     return cast("Callable[..., int]", function)
 
 
+request_context: Foreign = _declared("fuse_req_ctx", [Pointer], C.POINTER(Context))
 reply_err = _declared("fuse_reply_err", [Pointer, C.c_int])
 reply_none = _declared("fuse_reply_none", [Pointer], None)
 reply_entry = _declared("fuse_reply_entry", [Pointer, Pointer])

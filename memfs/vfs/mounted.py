@@ -18,7 +18,7 @@ from memfs.vfs.descriptors import Descriptors
 from memfs.vfs.nodes import Node, NodeTable, children_of
 from memfs.vfs.policy import Policy
 from memfs.vfs.store import ServedStore
-from memfs.vfs.values import Attributes, InvalidateEntry, InvalidateInode, Invalidation, Ownership
+from memfs.vfs.values import Attributes, InvalidateEntry, InvalidateInode, Notice, Ownership
 
 _ROOT_BITS, _STORE_BITS = 0o555, 0o777
 
@@ -37,8 +37,8 @@ class Mounted:
     ownership: Ownership
     clock_ns: Callable[[], int]
     """Measures how long ago a write was; it never goes back."""
-    tell: Callable[[Invalidation], None]
-    """Hands an invalidation to the thread that sends it; never waits."""
+    tell: Callable[[Notice], None]
+    """Hands a notice to the thread that sends it; never waits."""
     descriptors: Descriptors
     table: NodeTable
     stores: dict[str, ServedStore] = field(default_factory=dict)
@@ -62,10 +62,10 @@ class Mounted:
         """Return the store a node is in.
 
         Raises:
-            StoreReadOnly: It is the root, which is in none and never changes.
+            StoreReadOnly: It is in none: the root, and what is in ``.memfs``, are read-only.
         """
         if node.store is None:
-            raise StoreReadOnly("the mount's root is read-only", remedy="Write into one of its directories")
+            raise StoreReadOnly("the mount's root and .memfs are read-only", remedy="Write into a store's directory")
         return node.store
 
     def known(self, parent: Node, name: bytes, found: os.stat_result) -> Node:
@@ -144,7 +144,7 @@ class Mounted:
         mode = stat.S_IFDIR | _ROOT_BITS & ~self.ownership.umask
         when = self.root_changed_ns
         root = self.table.root
-        links = 2 + len(self.stores)
+        links = 3 + len(self.stores)  # .memfs is one
         return Attributes(
             root.nodeid, root.inode, mode, links, 0, self.ownership.uid, self.ownership.gid, when, when, when, 0
         )

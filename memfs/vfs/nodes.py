@@ -8,7 +8,7 @@ pull put at its path. Nodeids are never reused. Used under the mutation lock.
 import errno
 import os
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from memfs.vfs.values import ROOT
 
@@ -70,12 +70,24 @@ class Node:
         above = self.relative()
         return above + b"/" + name if above else name
 
+    def place_of(self, name: bytes) -> bytes:
+        """Return where ``name`` in this directory is, from the mount's root."""
+        names = [name]
+        node = self
+        while node.parent is not None:
+            names.append(node.name)
+            node = node.parent
+        return b"/".join(reversed(names))
+
     def current(self) -> "Node":
         """Return the node that is now where this one was before pulls superseded it."""
         node = self
         while node.successor is not None:
             node = node.successor
         return node
+
+
+Made = TypeVar("Made", bound=Node)
 
 
 class NodeTable:
@@ -112,6 +124,15 @@ class NodeTable:
         self._next += 1
         self._nodes[node.nodeid] = node
         children_of(parent)[name] = node
+        return node
+
+    def enter(self, make: "Callable[[int], Made]") -> "Made":
+        """Return a node of another kind, made for the nodeid that it is given, under its name, where no node is."""
+        node = make(self._next)
+        self._next += 1
+        self._nodes[node.nodeid] = node
+        if node.parent is not None:
+            children_of(node.parent)[node.name] = node
         return node
 
     def forget(self, nodeid: int, lookups: int) -> None:

@@ -15,7 +15,9 @@ from memfs.tree import swap
 from memfs.tree.swap import Swap
 from memfs.vfs.mounted import Mounted
 from memfs.vfs.nodes import Node, children_of
+from memfs.vfs.shown.outdating import pulled
 from memfs.vfs.store import ServedStore
+from memfs.vfs.values import Announcement, Event
 
 
 class Pulls:
@@ -66,7 +68,7 @@ class Pulls:
             case Remove():
                 self._removed(store, request.path)
             case Move():
-                self._moved(store, request)
+                self._moved(store, request, done)
             case _ as never:
                 assert_never(never)
         for directory in done.pruned:
@@ -82,12 +84,13 @@ class Pulls:
             if node is not None:
                 self._mounted.superseded(node, done.identity.inode)
         self._tell(store, names)
+        self._announce(store, names, done.made, Event.MADE if request.expect is None else Event.EDITED)
 
     def _removed(self, store: ServedStore, path: str) -> None:
         store.memories -= self._is_memory(_names(path))
         self._gone(store, path)
 
-    def _moved(self, store: ServedStore, request: Move) -> None:
+    def _moved(self, store: ServedStore, request: Move, done: Swap) -> None:
         names, target = _names(request.path), _names(request.target)
         store.memories += self._is_memory(target) - self._is_memory(names)
         node = _find(store, names)
@@ -95,6 +98,7 @@ class Pulls:
             self._mounted.table.move(node, self._directory(store, target[:-1]), target[-1])
         self._tell(store, names)
         self._tell(store, target)
+        self._announce(store, target, done.made, Event.MADE)
 
     def _gone(self, store: ServedStore, path: str) -> None:
         names = _names(path)
@@ -111,6 +115,7 @@ class Pulls:
 
     def _tell(self, store: ServedStore, names: Sequence[bytes]) -> None:
         """Have the kernel forget the first of the names that it may know wrongly."""
+        pulled(self._mounted, store, names)
         node = store.root
         *above, name = names
         for step in above:
@@ -121,6 +126,21 @@ class Pulls:
             node = below
         node.listing_is_fresh = False
         self._mounted.tell_entry(node, name)
+
+    def _announce(self, store: ServedStore, names: Sequence[bytes], made: Sequence[str], event: Event) -> None:
+        """Have programs that watch hear of a file and of the directories that were made for it.
+
+        A watched directory is one that the kernel knows: where it does not know the last one that was there before,
+        nobody is waiting.
+        """
+        directories = [_names(path) for path in made]
+        *above, _ = directories[0] if directories else names
+        known = _find(store, above)
+        if known is None or not known.lookups:
+            return
+        for directory in directories:
+            self._mounted.tell(Announcement(store.root.place_of(b"/".join(directory)), Event.MADE_DIRECTORY))
+        self._mounted.tell(Announcement(store.root.place_of(b"/".join(names)), event))
 
     def _is_memory(self, names: Sequence[bytes]) -> bool:
         return not self._mounted.policy.is_local_only_file(b"/".join(names))

@@ -4,6 +4,7 @@ Nodeids are the kernel's names of entries (1 is the root, never reused); names a
 """
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import NamedTuple
 
 from memfs.core.attachment import Attachment
@@ -76,6 +77,25 @@ class InvalidateInode(NamedTuple):
 
 
 Invalidation = InvalidateEntry | InvalidateInode
+
+
+class Event(Enum):
+    """What a pull did to an entry, as programs that watch its directory hear of it."""
+
+    EDITED = "edited"
+    MADE = "made"
+    MADE_DIRECTORY = "made directory"
+
+
+class Announcement(NamedTuple):
+    """Programs that watch the mount must hear of the entry at ``path``, below the mount's root."""
+
+    path: bytes
+    event: Event
+
+
+Notice = Invalidation | Announcement
+"""What a pull has the binding do, in this order: the kernel forgets, then programs hear of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,11 +18,12 @@ from memfs.core.errors import MemfsError
 from memfs.vfs.filesystem import FileSystem
 from memfs.vfs.values import (
     ROOT,
+    Announcement,
     Attributes,
     DirectoryEntry,
     InvalidateEntry,
     InvalidateInode,
-    Invalidation,
+    Notice,
     SetAttributes,
 )
 
@@ -36,12 +37,10 @@ UMASK = 0o022
 class Kernel(Files):
     """A FileSystem seen through system calls."""
 
-    def __init__(
-        self, make: Callable[[Callable[[Invalidation], None]], FileSystem], *, asks_to_open: bool = False
-    ) -> None:
+    def __init__(self, make: Callable[[Callable[[Notice], None]], FileSystem], *, asks_to_open: bool = False) -> None:
         self.asks_to_open = asks_to_open
-        self.told: list[Invalidation] = []
-        self.pending: list[Invalidation] = []
+        self.told: list[Notice] = []
+        self.pending: list[Notice] = []
         self._names: dict[tuple[int, bytes], int] = {}
         self._attributes: dict[int, Attributes] = {}
         self.lookups: Counter[int] = Counter()
@@ -276,19 +275,21 @@ class Kernel(Files):
         for node in nodes:
             self._attributes.pop(node, None)
 
-    def _invalidate(self, invalidation: Invalidation) -> None:
-        self.told.append(invalidation)
-        self.pending.append(invalidation)
+    def _invalidate(self, notice: Notice) -> None:
+        self.told.append(notice)
+        self.pending.append(notice)
 
     def settle(self) -> None:
         """Take note of everything that was told."""
         pending, self.pending[:] = list(self.pending), []
-        for invalidation in pending:
-            match invalidation:
+        for notice in pending:
+            match notice:
                 case InvalidateEntry(parent, name):
                     self._drop(parent, name)
                 case InvalidateInode(node):
                     self._stale(node)
+                case Announcement():
+                    pass  # Nobody watches here.
 
 
 class KernelFile(OpenFile):

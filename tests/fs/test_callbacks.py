@@ -20,6 +20,7 @@ from fs.worlds import World, prepare
 from memfs.core.names import Names
 from memfs.core.tree_requests import Answer, Request
 from memfs.fuse import structures as lib
+from memfs.fuse.announcing import Announcer
 from memfs.fuse.operations import Operations
 from memfs.fuse.options import OpenUpcalls
 from memfs.vfs.filesystem import FileSystem
@@ -175,7 +176,7 @@ def test_any_request_is_answered_once_and_leaves_nothing(
     world = Served(quick)
     outside = everything_but_trees(world)
     before = descriptors()
-    kernel = Kernel(Operations(world.filesystem, open_upcalls), monkeypatch)
+    kernel = Kernel(Operations(world.filesystem, open_upcalls, Announcer()), monkeypatch)
     anything = Anything(kernel, world, seed)
 
     for _ in range(CALLS):

@@ -11,6 +11,7 @@ import pytest
 
 from memfs.core.errors import NotFound
 from memfs.fuse import replies as replies_module
+from memfs.fuse.announcing import Announcer
 from memfs.fuse.operations import Operations
 from memfs.fuse.options import OpenUpcalls
 from memfs.fuse.structures import FileInfo, Stat
@@ -62,7 +63,7 @@ class Recorder:
 
 def made(open_upcalls: OpenUpcalls = OpenUpcalls.AUTO, minor: int = 45) -> tuple[Operations, Recorder]:
     recorder = Recorder()
-    operations = Operations(recorder, open_upcalls)  # a double
+    operations = Operations(recorder, open_upcalls, Announcer())  # a double
     operations.init(None, SimpleNamespace(contents=SimpleNamespace(proto_minor=minor)))
     return operations, recorder
 

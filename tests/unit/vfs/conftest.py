@@ -11,7 +11,7 @@ from memfs.core.names import Names
 from memfs.state.attachments import attach
 from memfs.state.layout import Layout
 from memfs.vfs.filesystem import FileSystem
-from memfs.vfs.values import Invalidation, Ownership
+from memfs.vfs.values import Notice, Ownership
 
 
 class Case:
@@ -19,7 +19,7 @@ class Case:
 
     def __init__(self, root: Path) -> None:
         self.layout = Layout(root)
-        self.told: list[Invalidation] = []
+        self.told: list[Notice] = []
         self.now_ns = 1_000_000_000_000
         self.opened: list[FileSystem] = []
 

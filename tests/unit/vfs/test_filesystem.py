@@ -13,7 +13,7 @@ from memfs.core.tree_requests import Answer, Identity, Move, Outcome, Refresh, R
 from memfs.tree.atomic import stage
 from memfs.tree.local import identity_of
 from memfs.vfs.filesystem import FileSystem
-from memfs.vfs.values import ROOT, InvalidateEntry, InvalidateInode, SetAttributes
+from memfs.vfs.values import ROOT, Announcement, Event, InvalidateEntry, InvalidateInode, SetAttributes
 
 NOTES = "memstore_notes"
 
@@ -223,7 +223,8 @@ def test_a_replaced_file_is_told_by_its_name_and_directory(case: Any) -> None:
 
     replace(case, served, "/a.md", b"new", observed(case, "a.md"))
 
-    assert [InvalidateEntry(notes, b"a.md"), InvalidateInode(notes)] == case.told
+    announced = Announcement(b"notes/a.md", Event.EDITED)
+    assert [InvalidateEntry(notes, b"a.md"), InvalidateInode(notes), announced] == case.told
 
 
 def test_the_first_name_that_the_kernel_may_know_is_told(case: Any) -> None:
@@ -232,7 +233,44 @@ def test_the_first_name_that_the_kernel_may_know_is_told(case: Any) -> None:
 
     replace(case, served, "/a/b/c.md", b"new", None)
 
-    assert [InvalidateEntry(notes, b"a"), InvalidateInode(notes)] == case.told
+    assert [InvalidateEntry(notes, b"a"), InvalidateInode(notes)] == case.told[:2]
+
+
+def test_programs_hear_of_a_pulled_file_after_the_directories_that_were_made_for_it(case: Any) -> None:
+    served = case.serve()
+    notes_of(served)
+
+    replace(case, served, "/a/b/c.md", b"new", None)
+    replace(case, served, "/d.md", b"new", None)
+
+    assert [one for one in case.told if isinstance(one, Announcement)] == [
+        Announcement(b"notes/a", Event.MADE_DIRECTORY),
+        Announcement(b"notes/a/b", Event.MADE_DIRECTORY),
+        Announcement(b"notes/a/b/c.md", Event.MADE),
+        Announcement(b"notes/d.md", Event.MADE),
+    ]
+
+
+def test_a_pulled_rename_is_announced_under_its_new_name(case: Any) -> None:
+    served = case.serve()
+    created(served, notes_of(served), b"a.md", b"text")
+
+    served.apply(Move(store_id=NOTES, path="/a.md", target="/e/b.md", expect=observed(case, "a.md")))
+
+    assert [one for one in case.told if isinstance(one, Announcement)] == [
+        Announcement(b"notes/e", Event.MADE_DIRECTORY),
+        Announcement(b"notes/e/b.md", Event.MADE),
+    ]
+
+
+def test_a_refused_pull_is_not_announced(case: Any) -> None:
+    served = case.serve()
+    created(served, notes_of(served), b"a.md", b"just written")
+
+    answer = replace(case, served, "/a.md", b"pulled", observed(case, "a.md"))
+
+    assert answer.outcome is Outcome.BUSY
+    assert not any(isinstance(one, Announcement) for one in case.told)
 
 
 def test_nothing_is_told_below_what_the_kernel_does_not_know(case: Any) -> None:
