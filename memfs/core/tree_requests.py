@@ -112,8 +112,8 @@ class Answer:
     error: str = ""
     errno: int = 0
     facts: dict[str, Any] = field(default_factory=dict)
-    """Answer to `Ping`: ``pid``, ``mount_point``, ``stores``, ``nodes`` (how many entries the kernel knows), ``upcalls``
-    (how often it asked for what), ``kernel_read_only`` (the slugs that the kernel, too, holds read-only).
+    """Answer to `Ping`: ``pid``, ``mount_point``, ``stores``, ``nodes`` (how many entries the kernel knows),
+    ``upcalls`` (how often it asked for what), ``kernel_read_only`` (the slugs that the kernel, too, holds read-only).
     """
 
 
