@@ -62,10 +62,10 @@ class Mounted:
         """Return the store a node is in.
 
         Raises:
-            StoreReadOnly: It is in none: the root, and what is in ``.memfs``, are read-only.
+            StoreReadOnly: It is the root, which is in none and never changes.
         """
         if node.store is None:
-            raise StoreReadOnly("the mount's root and .memfs are read-only", remedy="Write into a store's directory")
+            raise StoreReadOnly("the mount's root is read-only", remedy="Write into one of its directories")
         return node.store
 
     def known(self, parent: Node, name: bytes, found: os.stat_result) -> Node:
@@ -144,7 +144,7 @@ class Mounted:
         mode = stat.S_IFDIR | _ROOT_BITS & ~self.ownership.umask
         when = self.root_changed_ns
         root = self.table.root
-        links = 3 + len(self.stores)  # .memfs is one
+        links = 2 + len(self.stores)
         return Attributes(
             root.nodeid, root.inode, mode, links, 0, self.ownership.uid, self.ownership.gid, when, when, when, 0
         )
