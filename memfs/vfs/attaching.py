@@ -11,6 +11,7 @@ from memfs.core.attachment import Attachment
 from memfs.state.attachments import attached
 from memfs.vfs.mounted import Mounted
 from memfs.vfs.nodes import Node, below, children_of
+from memfs.vfs.shown.outdating import outdate_all
 from memfs.vfs.store import ServedStore, count_memories
 from memfs.vfs.values import ROOT, InvalidateEntry, InvalidateInode
 
@@ -34,6 +35,7 @@ class Attaching:
             for store_id in self._mounted.stores.keys() - wanted.keys():
                 self._detach(self._mounted.stores.pop(store_id))
             self._attach({store.store_id: store for store in (*self._mounted.stores.values(), *new)}, wanted)
+            outdate_all(self._mounted)
 
     def reload(self, lock: AbstractContextManager[object]) -> None:
         """Load, and have the kernel forget each name at the root that stood for another store, and no other name."""
@@ -48,6 +50,7 @@ class Attaching:
     def refresh(self) -> None:
         """Have the kernel forget every name and attribute: somebody changed the trees behind the mount."""
         self._mounted.descriptors.close_recent()
+        outdate_all(self._mounted)
         for store in self._mounted.stores.values():
             store.memories = count_memories(store.places.tree, self._mounted.policy)
             for node in list(below(store.root)):
@@ -79,7 +82,8 @@ class Attaching:
         """Hang the stores' directories under their names, in the order of the mount."""
         table = self._mounted.table
         names = children_of(table.root)
-        names.clear()
+        for one in [name for name, node in names.items() if node.store is not None]:
+            del names[one]
         for store_id, attachment in wanted.items():
             store = stores[store_id]
             was_writable = store.is_writable

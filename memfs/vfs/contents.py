@@ -14,6 +14,8 @@ from memfs.tree.trash import make_in_trash, trash_name
 from memfs.vfs import modes
 from memfs.vfs.mounted import Mounted
 from memfs.vfs.nodes import Node
+from memfs.vfs.shown.node import piece
+from memfs.vfs.shown.outdating import edited
 from memfs.vfs.store import ServedStore
 from memfs.vfs.text import refuse_impossible, refuse_incomplete
 from memfs.vfs.values import Attributes, InvalidateInode, SetAttributes
@@ -44,7 +46,10 @@ class Contents:
 
     def read(self, nodeid: int, size: int, offset: int) -> bytes:
         """Return at most ``size`` bytes; of a superseded file, the displaced ones."""
-        return os.pread(self._descriptors.of(self._table.get(nodeid)), size, offset)
+        node = self._table.get(nodeid)
+        if node.store is None:
+            return piece(node, size, offset)
+        return os.pread(self._descriptors.of(node), size, offset)
 
     def write(self, nodeid: int, content: bytes, offset: int, flags: int) -> int:
         """Write at ``offset``, or with O_APPEND at the end of the path's current file; return the number of bytes."""
@@ -61,6 +66,8 @@ class Contents:
         store = self._mounted.store_of(node)
         if not store.is_writable:
             store.check_writable()
+        if store.shown:
+            edited(self._mounted, store, node.current().inode)
         if node.successor is not None:
             self._write_superseded(store, node, content, offset, flags)
         elif flags & os.O_APPEND:
@@ -88,6 +95,8 @@ class Contents:
         node = self._table.get(nodeid)
         store = self._mounted.store_of(node)
         store.check_writable()
+        if store.shown:
+            edited(self._mounted, store, node.current().inode)
         if change.size is not None:
             self._truncate(store, node, self._descriptors.of(node), change.size)
         if node.successor is not None:

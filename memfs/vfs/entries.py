@@ -11,8 +11,10 @@ from itertools import chain
 
 from memfs.vfs import modes
 from memfs.vfs.listing import PARENT, SELF, Listing
-from memfs.vfs.mounted import Mounted, no_such_entry
+from memfs.vfs.mounted import Mounted
 from memfs.vfs.nodes import Node, children_of
+from memfs.vfs.shown.directory import Shown
+from memfs.vfs.shown.outdating import edited, named
 from memfs.vfs.values import Attributes, DirectoryEntry
 
 _CREATE_FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -22,8 +24,9 @@ _TYPES = {True: stat.S_IFDIR, False: stat.S_IFREG}
 class Entries:
     """The names of one mount."""
 
-    def __init__(self, mounted: Mounted) -> None:
+    def __init__(self, mounted: Mounted, shown: Shown) -> None:
         self._mounted = mounted
+        self._shown = shown
         self._table = mounted.table
         self._descriptors = mounted.descriptors
         self._policy = mounted.policy
@@ -33,8 +36,8 @@ class Entries:
         directory = self._table.get(parent)
         if directory.store is None:
             node = children_of(directory).get(name)
-            if node is None:
-                raise no_such_entry()
+            if node is None or node.store is None:
+                return self._shown.lookup(directory, name)
             found = self._mounted.stat(node)
         else:
             found = self._stat(directory, name)
@@ -114,7 +117,7 @@ class Entries:
 
     def _names(self, node: Node) -> dict[bytes, tuple[int, int]]:
         if node.store is None:
-            return {name: (child.inode, stat.S_IFDIR) for name, child in children_of(node).items()}
+            return self._shown.names(node)
         children_of(node)
         with os.scandir(self._descriptors.of(node)) as found:
             return {
@@ -150,13 +153,17 @@ class Entries:
         except OSError:
             self._table.forget(attributes.nodeid, 1)
             raise
-        self._mounted.store_of(node).writes.changed(node.inode, self._mounted.clock_ns())
+        store = self._mounted.store_of(node)
+        store.writes.changed(node.inode, self._mounted.clock_ns())
+        edited(self._mounted, store, node.inode)
         return self._mounted.describe(node)
 
     def _added(self, directory: Node, name: bytes, found: os.stat_result) -> Node:
         directory.listing_is_fresh = False
         node = self._mounted.known(directory, name, found)
         node.lookups += 1
+        if node.store is not None and node.store.shown:
+            named(self._mounted, node.store, directory.inode, name)
         return node
 
     def _remove(self, directory: Node, name: bytes, remove: Callable[..., None]) -> None:
@@ -165,3 +172,6 @@ class Entries:
         remove(name, dir_fd=self._descriptors.of(directory))
         directory.listing_is_fresh = False
         self._mounted.unlinked(node)
+        store = self._mounted.store_of(directory)
+        if store.shown:
+            named(self._mounted, store, directory.inode, name)

@@ -12,6 +12,7 @@ from memfs.tree.descent import DIRECTORY_FLAGS
 from memfs.tree.local import Kind, scan
 from memfs.vfs.mounted import Mounted
 from memfs.vfs.nodes import Node, children_of
+from memfs.vfs.shown.outdating import named
 from memfs.vfs.values import InvalidateEntry
 
 
@@ -106,6 +107,9 @@ class Renames:
         _check_open(source, target)
         os.rename(source.name, target.name, src_dir_fd=source.descriptor, dst_dir_fd=target.descriptor)
         source.directory.listing_is_fresh = target.directory.listing_is_fresh = False
+        store = self._mounted.store_of(source.directory)
+        for end in (source, target) if store.shown else ():
+            named(self._mounted, store, end.directory.inode, end.name)
         self._mounted.unlinked(replaced)
         if node is None:
             return

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from memfs.core.attachment import Attachment
 from memfs.core.errors import StoreReadOnly
 from memfs.state.layout import StoreLayout
+from memfs.state.reader import StateReader
 from memfs.tree.local import Kind, scan
 from memfs.tree.owner import OwnerLock
 from memfs.tree.places import Places
@@ -19,6 +20,7 @@ from memfs.vfs.writes import Writes
 
 if TYPE_CHECKING:
     from memfs.vfs.nodes import Node
+    from memfs.vfs.shown.node import ShownNode
 
 LOCK_TIMEOUT_S = 5.0
 
@@ -38,6 +40,9 @@ class ServedStore:
         self.writes = Writes()
         self.node: Node | None = None
         """Its directory at the mount's root, once it has one."""
+        self.shown: dict[int, ShownNode] = {}
+        """The entries below ``.memfs`` that the kernel knows, by the inode of what they tell of (`memfs.vfs.shown`)."""
+        self.reader = StateReader(layout.database)
         self._lock = OwnerLock(layout.owner_lock)
         self._lock.acquire(LOCK_TIMEOUT_S)
         try:
@@ -85,6 +90,7 @@ class ServedStore:
     def close(self) -> None:
         """Give tree and lock back."""
         self.is_writable = self.is_attached = False
+        self.reader.close()
         self.places.close()
         self._lock.release()
 

@@ -27,7 +27,7 @@ def embedded(home: Path) -> tuple[str | Path, ...]:
 
 
 def directory_of(up: Up) -> Path:
-    (only,) = up.mount.iterdir()
+    (only,) = (one for one in up.mount.iterdir() if one.name != ".memfs")
     return only
 
 

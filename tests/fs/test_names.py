@@ -8,7 +8,7 @@ from fs.worlds import World
 
 
 def test_the_root_lists_the_stores(files: Files) -> None:
-    assert files.listdir("") == ["full", "manual", "notes", "old", "other"]
+    assert files.listdir("") == [".memfs", "full", "manual", "notes", "old", "other"]
 
 
 def test_a_new_file_and_directory_are_listed(files: Files, home: str) -> None:

@@ -63,7 +63,7 @@ def test_the_root_refuses_every_change(files: Files) -> None:
     with refuses(*READ_ONLY_ERRNOS):
         files.symlink("x", "link")
 
-    assert files.listdir("") == ["full", "manual", "notes", "old", "other"]
+    assert files.listdir("") == [".memfs", "full", "manual", "notes", "old", "other"]
 
 
 def test_nothing_is_moved_into_or_out_of_a_read_only_store(files: Files, home: str) -> None:

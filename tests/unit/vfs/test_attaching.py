@@ -50,7 +50,7 @@ def test_a_store_that_is_attached_appears(case: Any) -> None:
     assert Answer() == served.apply(Reload())
 
     names = [entry.name for entry in served.readdir(ROOT, 0)]
-    assert names == [b".", b"..", b"notes", b"other", b"third"]
+    assert names == [b".", b"..", b"notes", b"other", b"third", b".memfs"]
     assert [InvalidateInode(ROOT)] == case.told
     assert served.lookup(ROOT, b"third").mode & stat.S_IFDIR
 
@@ -190,5 +190,5 @@ def test_a_mount_of_nothing_is_an_empty_directory(case: Any) -> None:
 
     served = case.serve()
 
-    assert [entry.name for entry in served.readdir(ROOT, 0)] == [b".", b".."]
+    assert [entry.name for entry in served.readdir(ROOT, 0)] == [b".", b"..", b".memfs"]
     assert served.statfs(ROOT).files == 0
