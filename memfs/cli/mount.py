@@ -96,6 +96,7 @@ def _run(point: Path, state: Path, settings: "Settings") -> int:
             ownership=ownership,
             clock_ns=time.time_ns,
             invalidate=invalidate,
+            mount_point=str(point.absolute()),
         )
 
     def say_ready() -> None:
