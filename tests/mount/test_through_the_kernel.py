@@ -24,7 +24,7 @@ def root(mounted_either_way: Any) -> Path:
 
 
 def test_the_root_shows_the_stores_and_takes_nothing_else(mounted_either_way: Any) -> None:
-    assert ["notes"] == listed(mounted_either_way.point)
+    assert [".memfs", "notes"] == listed(mounted_either_way.point)
     with pytest.raises(OSError, match="Read-only"):
         (mounted_either_way.point / "other").mkdir()
 
