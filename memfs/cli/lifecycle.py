@@ -38,6 +38,8 @@ class UpOptions:
     api_key_file: Path | None
     config: Path | None
     settings: Settings
+    fuse: bool = True
+    """False is directory mode."""
 
 
 class Hosting:
@@ -186,7 +188,8 @@ def _server_command(given: UpOptions) -> list[str]:
 
 
 def _mount_command(given: UpOptions) -> list[str]:
-    return memfs_command("mount", str(given.mount_point), "--state", str(given.state), *_config(given))
+    fuse = "--fuse" if given.fuse else "--no-fuse"
+    return memfs_command("mount", str(given.mount_point), "--state", str(given.state), fuse, *_config(given))
 
 
 def _worker_command(given: UpOptions, remote: RemoteSettings) -> list[str]:

@@ -37,6 +37,7 @@ def mount(
     open_upcalls: Annotated[
         bool, typer.Option("--open-upcalls", help="For kernels that cannot open files by themselves.")
     ] = False,
+    fuse: options.Fuse = None,
 ) -> None:
     """Mount the stores of a state directory, in the foreground, until a signal or `memfs unmount`.
 
@@ -54,12 +55,14 @@ def mount(
         "gid": gid,
         "umask": umask,
         "open_upcalls": "always" if open_upcalls else None,
+        "fuse": fuse,
     }
     given = {name: value for name, value in told.items() if value is not None}
     settings = settings.model_copy(update={"mount": settings.mount.model_copy(update=given)})
     if settings.mount.point is None:
         raise UsageError("no mount point is named", remedy="Say memfs mount MOUNTPOINT, or set mount.point")
-    raise typer.Exit(_run(settings.mount.point, state or settings.state.dir or default_state(), settings))
+    run = _run if settings.mount.fuse else _link
+    raise typer.Exit(run(settings.mount.point, state or settings.state.dir or default_state(), settings))
 
 
 def unmount(
@@ -68,8 +71,13 @@ def unmount(
 ) -> None:
     """Unmount, and wait until the mount's process has ended."""
     from memfs.fuse.mounting import unmount as unmount_point
+    from memfs.linked.ending import end, state_linked_at
 
-    unmount_point(mount_point, lazy=lazy)
+    state = state_linked_at(mount_point)
+    if state is None:
+        unmount_point(mount_point, lazy=lazy)
+    else:
+        end(mount_point, state)
 
 
 def _run(point: Path, state: Path, settings: "Settings") -> int:
@@ -77,6 +85,7 @@ def _run(point: Path, state: Path, settings: "Settings") -> int:
     from memfs.core.limits import Limits
     from memfs.core.names import Names
     from memfs.fuse.mounting import MountOptions, OpenUpcalls, run
+    from memfs.linked.protection import release
     from memfs.state.attachments import attached
     from memfs.vfs.filesystem import FileSystem
     from memfs.vfs.values import Notice, Ownership
@@ -89,6 +98,8 @@ def _run(point: Path, state: Path, settings: "Settings") -> int:
     )
 
     def filesystem(invalidate: Callable[[Notice], None]) -> FileSystem:
+        for one in attached(layout):
+            release(layout.store(one.store_id))
         return FileSystem(
             layout,
             limits=Limits(),
@@ -114,6 +125,22 @@ def _run(point: Path, state: Path, settings: "Settings") -> int:
         on_ready=say_ready,
         on_stopping=lambda: health.notify(stopping=True, status=f"unmounting {point}", extend_timeout_s=UNMOUNT_S),
     )
+
+
+def _link(point: Path, state: Path, _settings: "Settings") -> int:
+    from memfs import health
+    from memfs.linked.serving import run
+    from memfs.state.attachments import attached
+
+    layout = state_directory.made(state)
+
+    def say_ready() -> None:
+        stores = attached(layout)
+        typer.echo(f"linked {len(stores)} {'store' if len(stores) == 1 else 'stores'} at {point}")
+        health.notify(ready=True, status=str(point))
+
+    typer.echo(f"memfs: {options.DIRECTORY_MODE}", err=True)
+    return run(layout, point, on_ready=say_ready)
 
 
 def _octal(text: str) -> int:

@@ -39,4 +39,13 @@ Database = Annotated[
     str | None,
     typer.Option("--database", metavar="URL", help="The server's PostgreSQL database. (default: SQLite in --data)"),
 ]
+Fuse = Annotated[
+    bool | None,
+    typer.Option("--fuse/--no-fuse", help="--no-fuse: directory mode, for hosts without FUSE. (default: mount.fuse)"),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+DIRECTORY_MODE = (
+    "directory mode: limits are told by status, not at the write; read_only is kept by permission bits and by putting "
+    "back; every edit is kept"
+)
+"""What is said where stores are linked, not mounted: its promises are weaker."""

@@ -35,7 +35,8 @@ def status(state: options.State = None, config: options.Config = None, as_json: 
         print_json(head | {"stores": [_as_json(one, mount, is_watched=worker) for one in found]})
         return
     typer.echo(f"state   {layout.root}")
-    typer.echo(f"mount   {mount.get('mount_point', 'not mounted')}")
+    kind = ", directory mode" if mount.get("mode") == "directory" else ""
+    typer.echo(f"mount   {mount.get('mount_point', 'not mounted')}{kind}")
     typer.echo(f"worker  {'running' if worker else 'not running'}")
     for one in owed_by_detached(layout):
         typer.echo(
@@ -82,9 +83,14 @@ def _access(one: "StoreSummary", mount: dict[str, Any]) -> str:
 
 
 def _read_only_by(one: "StoreSummary", mount: dict[str, Any]) -> str | None:
-    """Return who refuses changes: the mount's policy always, the kernel as well where it could be told to."""
+    """Return who refuses changes: the mount's policy always, the kernel as well where it could be told to.
+
+    In directory mode it is permission bits, as far as they go.
+    """
     if one.attachment.is_writable or not mount:
         return None
+    if mount.get("mode") == "directory":
+        return "permissions"
     return "kernel" if one.attachment.slug in mount.get("kernel_read_only", []) else "policy"
 
 

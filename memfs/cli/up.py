@@ -39,13 +39,12 @@ def up(
     base_url: options.BaseUrl = None,
     api_key_file: options.ApiKeyFile = None,
     config: options.Config = None,
+    fuse: options.Fuse = None,
 ) -> None:
     """Mount stores and keep them in sync, in the foreground.
 
     Ctrl-C unmounts, pushes what is left and tells what is not yet synced.
     """
-    from memfs.fuse.mounting import check
-
     settings = load(config)
     embedded = serve or settings.server.embedded
     if embedded and base_url:
@@ -62,13 +61,26 @@ def up(
         api_key_file=api_key_file,
         config=config,
         settings=settings,
+        fuse=settings.mount.fuse if fuse is None else fuse,
     )
     check_wanted(given.wanted)
-    check(given.mount_point, state=given.state, allow_other=settings.mount.allow_other)
+    _check_mount(given)
     state_directory.made(given.state)
     supervisor = Supervisor(_say, random.random)
     with tempfile.TemporaryDirectory(prefix="memfs-up-") as directory:
         raise typer.Exit(Hosting(given, supervisor, Path(directory), _say).run(lambda remote: _check(given, remote)))
+
+
+def _check_mount(given: UpOptions) -> None:
+    if given.fuse:
+        from memfs.fuse.mounting import check
+
+        check(given.mount_point, state=given.state, allow_other=given.settings.mount.allow_other)
+        return
+    from memfs.linked.serving import check as check_linked
+    from memfs.state.layout import Layout
+
+    check_linked(Layout(given.state), given.mount_point)
 
 
 def _check(given: UpOptions, settings: RemoteSettings) -> None:

@@ -61,6 +61,9 @@ class MountTable(_Table):
     """``[mount]``: how the stores appear."""
 
     point: FilePath | None = Field(default=None, description="Directory under which each store appears")
+    fuse: bool = Field(
+        default=True, description="`false` is directory mode: links to the trees, for hosts without FUSE"
+    )
     allow_other: bool = Field(default=False, description="Let other users than the mounting one in")
     uid: int | None = Field(default=None, ge=0, description="Owner of every file, the mounting user unless given")
     gid: int | None = Field(default=None, ge=0, description="Group of every file, the mounting user's unless given")

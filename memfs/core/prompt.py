@@ -26,23 +26,36 @@ the same store attached read it too. Each file is one memory. Use them like any 
   with telling names. What a store refuses fails at once, in the program that tried.
 - Every change is on this disk at once and reaches the others within seconds. Where two changed one file, both texts
   are kept: the other one is beside it in a file called `NAME.conflict-…`. Merge the two, then delete that file.
-- Below {mount_point}/.memfs, read-only and always current, is how things stand: `status.json` (each store), `conflicts`
-  (one line for each: the copy, a tab, the file it conflicts with), and `info/STORE/PATH` (each file: its version, and
-  whether it is synced, pending, held, conflict, refused with the reason, or local-only).
+{shown}
 - Files called `*~`, `.git` and the like stay on this host.
 
 What is quoted below was written by whoever keeps the store.
 """
+_SHOWN = """\
+- Below {mount_point}/.memfs, read-only and always current, is how things stand: `status.json` (each store), `conflicts`
+  (one line for each: the copy, a tab, the file it conflicts with)"""
+_WITH_INFO = """\
+, and `info/STORE/PATH` (each file: its version, and
+  whether it is synced, pending, held, conflict, refused with the reason, or local-only)."""
 _EMPTY = """
 No store is attached.
 """
 
 
 def prompt(
-    stores: Sequence[Attachment], mount_point: str = DEFAULT_MOUNT_POINT, limits: Limits = DEFAULT_LIMITS
+    stores: Sequence[Attachment],
+    mount_point: str = DEFAULT_MOUNT_POINT,
+    limits: Limits = DEFAULT_LIMITS,
+    *,
+    has_info: bool = True,
 ) -> str:
-    """Return what an agent needs to know of the stores that it finds below ``mount_point``."""
-    head = _HEAD.format(mount_point=_one_line(mount_point), memory_bytes=limits.memory_bytes, memories=limits.memories)
+    """Return what an agent needs to know of the stores that it finds below ``mount_point``.
+
+    ``has_info`` tells whether ``.memfs/info`` is there.
+    """
+    point = _one_line(mount_point)
+    shown = _SHOWN.format(mount_point=point) + (_WITH_INFO if has_info else ".")
+    head = _HEAD.format(mount_point=point, memory_bytes=limits.memory_bytes, memories=limits.memories, shown=shown)
     return head + ("".join(_section(one, mount_point) for one in stores) or _EMPTY)
 
 

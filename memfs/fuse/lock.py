@@ -24,13 +24,31 @@ def held(state: Path, mount_point: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            pid, _, point = os.fsdecode(os.read(lock, 8_192)).partition(" ")
+            pid, point = _told(lock)
             raise AlreadyHeld(
-                f"process {pid} already mounts the state {state} at {point.strip()}",
-                remedy=f"Unmount it first: memfs unmount {point.strip()}",
+                f"process {pid} already mounts the state {state} at {point}",
+                remedy=f"Unmount it first: memfs unmount {point}",
             ) from None
         os.ftruncate(lock, 0)
         os.pwrite(lock, os.fsencode(f"{os.getpid()} {mount_point}\n"), 0)
         yield
     finally:
         os.close(lock)
+
+
+def holder(state: Path) -> int:
+    """Return the process that serves, or served last, a state directory.
+
+    Raises:
+        FileNotFoundError: None ever did.
+    """
+    lock = os.open(state / NAME, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return int(_told(lock)[0])
+    finally:
+        os.close(lock)
+
+
+def _told(lock: int) -> tuple[str, str]:
+    pid, _, point = os.fsdecode(os.pread(lock, 8_192, 0)).partition(" ")
+    return pid, point.strip()

@@ -45,6 +45,11 @@ class StoreLayout:
         """Held by whoever may change the tree."""
         return self.root / "owner.lock"
 
+    @property
+    def write_protected(self) -> Path:
+        """Says that the tree's write bits were taken, which only directory mode does."""
+        return self.root / "write-protected"
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
