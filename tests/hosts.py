@@ -7,6 +7,7 @@ from fakes import FakeClock, MemoryRemote
 
 from memfs.api.models import Memory
 from memfs.core.attachment import Attachment
+from memfs.core.conflicts import ConflictPolicy
 from memfs.core.limits import Limits
 from memfs.core.names import Names
 from memfs.remote.protocol import Remote
@@ -26,10 +27,17 @@ class Host:
     """One replica of a store, without processes and without a mount."""
 
     def __init__(
-        self, layout: Layout, attachment: Attachment, remote: Remote, clock: FakeClock, limits: Limits
+        self,
+        layout: Layout,
+        attachment: Attachment,
+        remote: Remote,
+        clock: FakeClock,
+        limits: Limits,
+        policy: ConflictPolicy = ConflictPolicy.MERGE,
     ) -> None:
         attach(layout, [attachment])
         self.layout, self.attachment, self.remote, self.clock, self.limits = layout, attachment, remote, clock, limits
+        self.policy = policy
         self.store = layout.store(attachment.store_id)
         self.open()
 
@@ -38,7 +46,7 @@ class Host:
         self.owner = MountOwner(self.layout)
         self.replica = Replica(
             self.attachment, self.store, self.remote, self.owner, self.owner.tell,
-            names=names or Names(), limits=self.limits, clock=self.clock,
+            names=names or Names(), limits=self.limits, clock=self.clock, policy=self.policy,
         )  # fmt: skip
         gate = Gate(self.clock.monotonic, lambda: 0.5)
         self.runner = Runner(self.replica, gate, poll_s=2.0, sleep=self.clock.sleep)

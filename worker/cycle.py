@@ -1,8 +1,7 @@
 """A cycle: observe → plan → execute → record, for one store.
 
 `decide` compares the three observations of every suspect and makes the plan; `Cycle.run` carries plans out, round by
-round, until nothing more can be done now. Runs on the control thread. What a merge would settle is decided by
-`memfs.core.reconcile`; brakes belong before a plan is executed.
+round, until nothing more can be done now. Runs on the control thread.
 """
 
 import logging
@@ -196,6 +195,9 @@ class Cycle:
         Raises:
             MemfsError: The remote or the state cannot be worked with; what was done is recorded.
         """
+        for merging in self._replica.state.merges:
+            # Whoever put it in place was cancelled meanwhile.
+            self._replica.settle_merge(merging)
         for _ in range(ROUNDS):
             decided = decide(self._replica)
             self._note(decided)

@@ -30,7 +30,9 @@ from memfs.core.paths import StorePath
 from memfs.core.plan import Decision, Rename, Side
 from memfs.core.reconcile import Action
 from memfs.core.tree_requests import Changed
+from worker.conflicting import Conflicting
 from worker.outcomes import Outcome, Trouble, record
+from worker.placing import Placing
 from worker.pulls import Pulls
 from worker.pushes import Pushes
 from worker.replica import Replica
@@ -58,7 +60,9 @@ class Executor:
 
     def __init__(self, replica: Replica) -> None:
         self._replica = replica
-        self._pulls = Pulls(replica)
+        placing = Placing(replica)
+        self._pulls = Pulls(replica, placing)
+        self._conflicting = Conflicting(replica, placing)
         self._pushes = Pushes(replica)
         self._slots = asyncio.Semaphore(IN_PARALLEL)
         self._refusals: list[MemfsError] = []
@@ -86,15 +90,19 @@ class Executor:
 
         return path, side, step
 
-    def _act(self, action: Action) -> tuple[Side, Callable[[StorePath], Awaitable[Outcome]]]:  # noqa: PLR0911  (one for each action)
+    def _act(self, action: Action) -> tuple[Side, Callable[[StorePath], Awaitable[Outcome]]]:  # noqa: C901, PLR0911  (one for each action)
         """Return whose content an action is about, and what does it."""
         match action:
             case Action.PULL:
                 return Side.REMOTE, self._pulls.pull
             case Action.RESTORE:
                 return Side.REMOTE, self._pulls.restore
+            case Action.MERGE:
+                return Side.REMOTE, self._conflicting.merge
             case Action.CONFLICT:
-                return Side.REMOTE, self._pulls.conflict
+                return Side.REMOTE, self._conflicting.conflict
+            case Action.OVERRULE:
+                return Side.REMOTE, self._conflicting.overrule
             case Action.REMOVE_LOCAL:
                 return Side.REMOTE, self._pulls.remove
             case Action.PUSH:

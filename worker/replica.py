@@ -5,10 +5,12 @@ may differ. Everything that is learnt comes in here, on the control thread, and 
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
 from memfs.core.attachment import Access, Attachment
+from memfs.core.conflicts import ConflictPolicy
 from memfs.core.limits import Limits
 from memfs.core.names import Names
 from memfs.core.paths import StorePath, relative
@@ -18,6 +20,7 @@ from memfs.core.tree_requests import Changed
 from memfs.remote.protocol import Remote
 from memfs.state.contents import Contents
 from memfs.state.layout import StoreLayout
+from memfs.state.merges import Merging
 from memfs.state.problems import Problem
 from memfs.state.store_state import StoreState
 from memfs.tree.local import LocalTree
@@ -28,8 +31,9 @@ from worker.settling import Settling
 from worker.views import LocalFile, LocalView, RemoteMemory, RemoteView
 
 POSTPONED_BASE_S, POSTPONED_CAP_S = 0.25, 30.0
-STAGED = "pull-"
-"""How the names of staged bytes begin."""
+STAGED, MERGED = "pull-", "merge-"
+"""How the names of staged bytes begin: those of one side, and those of a merge."""
+_NOT_PLACED = ".back"
 
 
 class Clock(Protocol):
@@ -66,6 +70,7 @@ class Replica:
         names: Names,
         limits: Limits,
         clock: Clock,
+        policy: ConflictPolicy = ConflictPolicy.MERGE,
     ) -> None:
         self.attachment = attachment
         self.layout = layout
@@ -75,9 +80,12 @@ class Replica:
         self.names = names
         self.limits = limits
         self.clock = clock
+        self.policy = policy
         self.state = StoreState(layout)
         self.tree = LocalTree(layout.tree)
         self.contents = Contents(layout.base)
+        for merging in self.state.merges:
+            self.settle_merge(merging)
         self._clear_leftovers()
         self.local = LocalView()
         self.remote = RemoteView()
@@ -104,8 +112,26 @@ class Replica:
     def _clear_leftovers(self) -> None:
         """Remove what a killed worker left half-done: nothing of it was in place."""
         self.contents.clear_partials()
-        for staged in self.layout.staging.glob(f"{STAGED}*"):
-            staged.unlink(missing_ok=True)
+        for beginning in (STAGED, MERGED):
+            for staged in self.layout.staging.glob(f"{beginning}*"):
+                staged.unlink(missing_ok=True)
+
+    def settle_merge(self, merging: Merging) -> bool:
+        """Find out whether a merge was put in place, and tell it; if it was not yet, it never will be.
+
+        What the file comes from is the remote's text then, whatever was written to it since.
+        """
+        staged = self.layout.staging / merging.staged
+        aside = staged.with_name(f"{merging.staged}{_NOT_PLACED}")
+        with suppress(FileNotFoundError):
+            staged.rename(aside)
+        is_placed = not aside.exists()
+        with self.state.transaction():
+            if is_placed:
+                self.state.baseline.put(merging.agreed)
+            self.state.merges.drop(merging.agreed.path)
+        aside.unlink(missing_ok=True)
+        return is_placed
 
     @property
     def access(self) -> Access:
@@ -119,7 +145,8 @@ class Replica:
 
     def kept_contents(self) -> set[str]:
         """Return the digests whose contents are still needed: for merges, and for pulls that are due."""
-        due = {sha256 for path in self.suspects if (sha256 := self.remote.sha256(path)) is not None}
+        due = {one.agreed.content_sha256 for one in self.state.merges}
+        due |= {sha256 for path in self.suspects if (sha256 := self.remote.sha256(path)) is not None}
         return self.state.baseline.contents() | due
 
     def action(self, path: StorePath) -> Action:
@@ -130,7 +157,12 @@ class Replica:
         if remote is not None and remote != baseline and remote in self.state.baseline.intended(path):
             # At this point we know that a push of ours arrived and its answer was lost: the remote is our own past.
             baseline = remote
-        return reconcile(baseline, self.local.sha256(path), remote, self.access)
+        return reconcile(baseline, self.local.sha256(path), remote, self.access, self.policy)
+
+    def bases(self, path: StorePath) -> list[str]:
+        """Return the digests of the texts that both sides of a path may come from, the baseline's first."""
+        row = self.state.baseline.get(path)
+        return ([row.content_sha256] if row else []) + sorted(self.state.baseline.intended(path))
 
     def suspect(self, paths: Iterable[StorePath]) -> None:
         """Have the next cycle look at the paths."""

@@ -1,4 +1,4 @@
-"""Conflict names: where the losing bytes of a conflict are kept, beside the path that they lost.
+"""Conflicts: who keeps the name, and where the losing bytes are kept beside it.
 
 ``/a/NAME.EXT`` becomes ``/a/NAME.conflict-<8 hex of the bytes' sha256>.EXT``. The worker names every conflict copy
 here. The same bytes get the same name, and a conflict about a conflict copy gets a name of the original's kind, so
@@ -6,12 +6,25 @@ neither a repeated cycle nor two hosts can flood a store with copies.
 """
 
 import re
+from enum import StrEnum
 
 from memfs.core.limits import Limits
 from memfs.core.paths import DEFAULT_LIMITS, StorePath, name_of
 
 DIGITS = (8, 16, 32, 64)
 """How much of the digest a name may carry: the next one where a shorter name is taken by other bytes."""
+
+
+class ConflictPolicy(StrEnum):
+    """What becomes of a path that both sides edited."""
+
+    MERGE = "merge"
+    """The edits are merged line by line; where they overlap, as `REMOTE`."""
+    REMOTE = "remote"
+    """The remote's bytes keep the name, the local ones go to a conflict copy."""
+    LOCAL = "local"
+    """The local bytes keep the name, the remote's go to a conflict copy."""
+
 
 _MARK = re.compile(r"\.conflict-(?:[0-9a-f]{64}|[0-9a-f]{32}|[0-9a-f]{16}|[0-9a-f]{8})(?=\.[^.]*$|$)")
 _LONGEST_EXTENSION_BYTES = 32

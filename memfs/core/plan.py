@@ -81,7 +81,7 @@ def make_plan(
         decisions: One for each dirty path, also for the paths that a rename touches: they hold if it cannot be made.
         renames: Each a move that the other side made.
         sides: What is where before the plan.
-        deferred: Paths whose remote deletion is decided but not due: what they block waits.
+        deferred: Paths whose deletion is decided but not due: what they block waits.
     """
     plan = Plan()
     by_path = {decision.path: decision for decision in decisions}
@@ -201,7 +201,7 @@ def _clashes(
         if decision.action is Action.CREATE:
             found = _blocked_create(path, spaces, sides, deferred)
         elif decision.action is Action.PULL and path not in sides.local:
-            found = _blocked_pull(path, spaces, sides)
+            found = _blocked_pull(path, spaces, sides, deferred)
         else:
             continue
         if found is not None:
@@ -235,16 +235,21 @@ def _blocked_create(
     return None
 
 
-def _blocked_pull(path: StorePath, spaces: _Spaces, sides: Sides) -> list[Rename] | None:
+def _blocked_pull(
+    path: StorePath, spaces: _Spaces, sides: Sides, deferred: frozenset[StorePath]
+) -> list[Rename] | None:
     """Return the moves that make room for a new file at ``path``, or None where nothing is in its way."""
     local = spaces[Side.LOCAL]
     above = local.above(path)
     if above is not None:
-        return [_clash(above, sides.local[above], Side.LOCAL, local)]
+        # At this point we know that a file sits where the memory needs a directory: it moves, unless it is about to go.
+        return [] if above in deferred else [_clash(above, sides.local[above], Side.LOCAL, local)]
     if path not in sides.directories:
         return None
-    had_files = any(is_below(one, path) for one in sides.local)
-    if local.has_below(path) or not had_files:
+    inside = [one for one in sides.local if is_below(one, path)]
+    if inside and all(one in deferred for one in inside):
+        return []
+    if local.has_below(path) or not inside:
         # At this point we know that a directory is there and stays. One that loses its last file in this plan is
         # pruned with it.
         return [_clash(path, sides.remote[path], Side.REMOTE, spaces[Side.REMOTE])]
@@ -265,7 +270,10 @@ def _file_under_its_phase(decision: Decision, plan: Plan) -> None:
             plan.bookkeeping.append(decision)
         case Action.DELETE_REMOTE | Action.REMOVE_LOCAL:
             plan.removals.append(decision)
-        case Action.PULL | Action.RESTORE | Action.PUSH | Action.CREATE | Action.CONFLICT:
+        case (
+            Action.PULL | Action.RESTORE | Action.PUSH | Action.CREATE
+            | Action.MERGE | Action.CONFLICT | Action.OVERRULE
+        ):  # fmt: skip
             plan.contents.append(decision)
         case _:
             assert_never(decision.action)

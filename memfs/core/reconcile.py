@@ -1,13 +1,13 @@
 """Reconcile one path: what to do about it, from what three observations say of its bytes.
 
 The worker calls it for every dirty path, and the plan (`memfs.core.plan`) orders what it answers. Pure: a digest is
-given for each side, None where nothing is there. The decision table is the one of the design, cell by cell; the
-answer for three different contents without a common text is `Action.CONFLICT` (a three-way merge has its place there).
+given for each side, None where nothing is there. The decision table is the one of the design, cell by cell.
 """
 
 from enum import StrEnum
 
 from memfs.core.attachment import Access
+from memfs.core.conflicts import ConflictPolicy
 
 
 class Action(StrEnum):
@@ -26,15 +26,25 @@ class Action(StrEnum):
     """Update the memory with the local bytes, on the precondition that it still holds the baseline's."""
     CREATE = "create"
     """Create a memory from the local bytes."""
+    MERGE = "merge"
+    """Merge both edits with the baseline's bytes; where they overlap, as `CONFLICT`."""
     CONFLICT = "conflict"
     """The remote keeps the name; the local bytes go to a conflict copy beside it."""
+    OVERRULE = "overrule"
+    """The file keeps the name; the remote's bytes go to a conflict copy beside it."""
     DELETE_REMOTE = "delete_remote"
     """Delete the memory, on the precondition that it still holds the baseline's bytes."""
     REMOVE_LOCAL = "remove_local"
     """Move the local file to trash."""
 
 
-def reconcile(baseline: str | None, local: str | None, remote: str | None, access: Access) -> Action:
+def reconcile(
+    baseline: str | None,
+    local: str | None,
+    remote: str | None,
+    access: Access,
+    policy: ConflictPolicy = ConflictPolicy.MERGE,
+) -> Action:
     """Decide one path from the content_sha256 that each observation found there (None: nothing)."""
     if local == remote:
         return _equal_sides(baseline, local)
@@ -43,7 +53,7 @@ def reconcile(baseline: str | None, local: str | None, remote: str | None, acces
         case Access.READ_ONLY:
             return _read_only(baseline, local, remote)
         case Access.READ_WRITE:
-            return _read_write(baseline, local, remote)
+            return _read_write(baseline, local, remote, policy)
 
 
 def _equal_sides(baseline: str | None, both: str | None) -> Action:
@@ -65,7 +75,7 @@ def _read_only(baseline: str | None, local: str | None, remote: str | None) -> A
     return Action.RESTORE
 
 
-def _read_write(baseline: str | None, local: str | None, remote: str | None) -> Action:
+def _read_write(baseline: str | None, local: str | None, remote: str | None, policy: ConflictPolicy) -> Action:
     if remote is None:
         # At this point we know that a file is there and no memory is. An unchanged file follows the memory's deletion;
         # an edited or a new one wins: a deletion never beats an edit.
@@ -80,4 +90,15 @@ def _read_write(baseline: str | None, local: str | None, remote: str | None) -> 
     if remote == baseline:
         return Action.PUSH
     # At this point we know that both sides moved away from the baseline, each elsewhere, or that there is none.
-    return Action.CONFLICT
+    return _both_edited(baseline, policy)
+
+
+def _both_edited(baseline: str | None, policy: ConflictPolicy) -> Action:
+    match policy:
+        case ConflictPolicy.MERGE:
+            # Without a baseline there is no text that both come from.
+            return Action.CONFLICT if baseline is None else Action.MERGE
+        case ConflictPolicy.REMOTE:
+            return Action.CONFLICT
+        case ConflictPolicy.LOCAL:
+            return Action.OVERRULE

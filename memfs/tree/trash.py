@@ -51,7 +51,7 @@ def keep_in_trash(trash: Path, name: str, content: bytes) -> str:
     """
     directory = os.open(trash, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        made, kept = _under_free_name(name, lambda free: (os.open(free, _FLAGS, 0o600, dir_fd=directory), free))
+        made, kept = under_free_name(name, lambda free: (os.open(free, _FLAGS, 0o600, dir_fd=directory), free))
         try:
             write_all(made, content, 0)
             os.fsync(made)

@@ -8,6 +8,7 @@ from fakes import FakeClock, MemoryRemote
 from hosts import Far, Host, MakeHost
 
 from memfs.core.attachment import Access, Attachment
+from memfs.core.conflicts import ConflictPolicy
 from memfs.core.limits import Limits
 from memfs.remote.protocol import Remote
 from memfs.state.layout import Layout
@@ -46,11 +47,12 @@ def make_host(tmp_path: Path, far: Far, clock: FakeClock) -> Iterator[MakeHost]:
         remote: Remote | None = None,
         limits: Limits | None = None,
         store_id: str = "",
+        policy: ConflictPolicy = ConflictPolicy.MERGE,
     ) -> Host:
         attachment = Attachment(
             store_id=store_id or far.store_id, name="Notes", slug="notes", access=access, archived=archived
         )
-        host = Host(Layout(tmp_path / name), attachment, remote or far.remote, clock, limits or Limits())
+        host = Host(Layout(tmp_path / name), attachment, remote or far.remote, clock, limits or Limits(), policy)
         hosts.append(host)
         return host
 

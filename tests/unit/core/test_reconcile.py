@@ -5,6 +5,7 @@ from itertools import product
 import pytest
 
 from memfs.core.attachment import Access
+from memfs.core.conflicts import ConflictPolicy
 from memfs.core.reconcile import Action, reconcile
 
 RW, RO = Access.READ_WRITE, Access.READ_ONLY
@@ -20,7 +21,7 @@ TABLE = [
     ("deleted on both sides", RW, B, GONE, GONE, Action.FORGET),
     ("edited remotely", RW, B, B, R, Action.PULL),
     ("edited locally", RW, B, L, B, Action.PUSH),
-    ("edited on both sides, differently", RW, B, L, R, Action.CONFLICT),
+    ("edited on both sides, differently", RW, B, L, R, Action.MERGE),
     ("created locally", RW, GONE, L, GONE, Action.CREATE),
     ("created on both sides, differently", RW, GONE, L, R, Action.CONFLICT),
     ("created remotely", RW, GONE, GONE, R, Action.PULL),
@@ -56,6 +57,31 @@ def test_each_cell_has_its_action(
     assert expected == reconcile(baseline, local, remote, access)
 
 
+@pytest.mark.parametrize(
+    ("policy", "edited", "created"),
+    [
+        (ConflictPolicy.MERGE, Action.MERGE, Action.CONFLICT),
+        (ConflictPolicy.REMOTE, Action.CONFLICT, Action.CONFLICT),
+        (ConflictPolicy.LOCAL, Action.OVERRULE, Action.OVERRULE),
+    ],
+)
+def test_the_policy_decides_where_both_sides_have_bytes_of_their_own(
+    policy: ConflictPolicy, edited: Action, created: Action
+) -> None:
+    assert edited == reconcile(B, L, R, RW, policy)
+    assert created == reconcile(GONE, L, R, RW, policy)
+
+
+@pytest.mark.parametrize("policy", ConflictPolicy)
+@pytest.mark.parametrize("row", [row for row in TABLE if row[5] not in {Action.MERGE, Action.CONFLICT}])
+def test_the_policy_decides_nothing_else(
+    row: tuple[str, Access, str, str, str, Action], policy: ConflictPolicy
+) -> None:
+    _, access, baseline, local, remote, expected = row
+
+    assert expected == reconcile(baseline, local, remote, access, policy)
+
+
 def _pattern(contents: tuple[str | None, ...]) -> tuple[int, ...]:
     """Name each content by the order of its first appearance: two triples of one pattern are one cell."""
     seen: dict[str, int] = {}
@@ -73,4 +99,6 @@ def test_the_table_covers_every_cell_exactly_once() -> None:
 
 @pytest.mark.parametrize("triple", list(product((GONE, B, L, R), repeat=3)))
 def test_a_read_only_store_never_changes_the_remote(triple: tuple[str | None, str | None, str | None]) -> None:
-    assert reconcile(*triple, RO) not in {Action.PUSH, Action.CREATE, Action.DELETE_REMOTE, Action.CONFLICT}
+    changing = {Action.PUSH, Action.CREATE, Action.DELETE_REMOTE, Action.MERGE, Action.CONFLICT, Action.OVERRULE}
+
+    assert changing.isdisjoint(reconcile(*triple, RO, policy) for policy in ConflictPolicy)
