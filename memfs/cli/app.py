@@ -12,6 +12,7 @@ import typer
 
 import memfs
 from memfs.cli import backup, demo, keys, memories, mount, serve, status, stores, sync, tool, transferring, up, versions
+from memfs.cli.run import run as run_command
 from memfs.core.errors import MemfsError, StateUnavailable
 
 app = typer.Typer(
@@ -27,6 +28,7 @@ app = typer.Typer(
 _RUN, _LOOK, _PARTS = "Run", "Look and change", "The parts, each useful alone"
 
 app.command("up", rich_help_panel=_RUN)(up.up)
+app.command("run", rich_help_panel=_RUN, context_settings={"allow_interspersed_args": False})(run_command)
 app.command("demo", rich_help_panel=_RUN)(demo.demo)
 app.command("status", rich_help_panel=_LOOK)(status.status)
 stores.app.command("export")(transferring.export)

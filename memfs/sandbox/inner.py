@@ -64,10 +64,9 @@ def _attend(plan: Plan, control: socket.socket) -> None:
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     command = os.fork()
     if command == 0:
-        _become(plan)
+        _become(plan, control)
     with suppress(ProcessLookupError, PermissionError):  # The command does it too: whoever comes first.
         os.setpgid(command, command)
-    messages.send(control, "began")
     while True:
         readable, _, _ = select.select([control.fileno(), woken], [], [])
         if woken in readable:
@@ -100,7 +99,7 @@ def _collect(command: int, control: socket.socket) -> bool:
         return True
 
 
-def _become(plan: Plan) -> None:
+def _become(plan: Plan, control: socket.socket) -> None:
     """Turn into the command. Never returns."""
     code = NOT_RUNNABLE
     try:
@@ -108,7 +107,8 @@ def _become(plan: Plan) -> None:
         os.setpgid(0, 0)
         if plan.has_terminal:
             _take_terminal()
-        for number in (signal.SIGTTOU, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGCHLD):
+        messages.send(control, "began")  # From here, for the kernel tells with it which process this is.
+        for number in (signal.SIGTTOU, signal.SIGPIPE, signal.SIGXFSZ):  # Ignored until now, by Python or by us.
             signal.signal(number, signal.SIG_DFL)
         _enter_directory(plan.directory)
         os.execvp(plan.command[0], plan.command)  # noqa: S606  (the command that was asked for)

@@ -5,15 +5,20 @@ means that the other end is gone: everything inside ends then.
 """
 
 import json
+import select
 import socket
+import struct
 from typing import Any
 
 _PACKET_BYTES = 65_536
+_CREDENTIALS = struct.Struct("3i")
 
 
 def pair() -> tuple[socket.socket, socket.socket]:
     """Return the two ends."""
-    return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    return ours, theirs
 
 
 def send(end: socket.socket, kind: str, **facts: int | str) -> None:
@@ -25,11 +30,19 @@ def send(end: socket.socket, kind: str, **facts: int | str) -> None:
     end.send(json.dumps({"kind": kind, **facts}).encode(), socket.MSG_NOSIGNAL)
 
 
+def is_waiting(end: socket.socket) -> bool:
+    """Tell whether `receive` would return at once."""
+    return bool(select.select([end], [], [], 0)[0])
+
+
 def receive(end: socket.socket) -> dict[str, Any]:
-    """Wait for a message; one of the kind ``gone`` where the other end is."""
+    """Wait for a message; one of the kind ``gone`` where the other end is. ``process`` is its sender, as seen here."""
     try:
-        packet = end.recv(_PACKET_BYTES)
+        packet, ancillary, _, _ = end.recvmsg(_PACKET_BYTES, socket.CMSG_SPACE(_CREDENTIALS.size))
     except ConnectionError:
-        packet = b""
+        packet, ancillary = b"", []
     told: dict[str, Any] = json.loads(packet) if packet else {"kind": "gone"}
+    for _level, kind, content in ancillary:
+        if kind == socket.SCM_CREDENTIALS:
+            told["process"] = _CREDENTIALS.unpack(content)[0]
     return told

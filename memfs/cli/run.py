@@ -1,0 +1,118 @@
+"""``memfs run``: a command in namespaces of its own, with the stores at /mnt/memory and nothing else of memfs.
+
+What can be refused is refused before the command begins. `memfs.cli.running` runs the processes, `memfs.sandbox` is
+what is put around the command.
+"""
+
+import os
+import random
+import stat
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memfs.cli import concealed, options, state_directory
+from memfs.cli.running import Running, RunOptions, RunSupervisor
+from memfs.config import RemoteSettings, default_state, load, remote_settings
+from memfs.core.attachment import WantedStore, check_wanted, parse_wanted
+from memfs.core.errors import RemoteUnavailable, UsageError
+from memfs.sandbox.plan import Plan
+
+_ATTEMPTS = 2
+
+
+class Network(StrEnum):
+    """What the command reaches."""
+
+    HOST = "host"
+    NONE = "none"
+
+
+def run(
+    command: Annotated[list[str], typer.Argument(metavar="COMMAND", help="What to run, after `--`.")],
+    store: options.Stores = None,
+    network: Annotated[
+        Network, typer.Option("--network", help="`none` leaves the command without any network.")
+    ] = Network.HOST,
+    state: options.State = None,
+    base_url: options.BaseUrl = None,
+    api_key_file: options.ApiKeyFile = None,
+    config: options.Config = None,
+) -> None:
+    """Run a command with stores at /mnt/memory.
+
+    It sees neither memfs's state and keys nor any process outside. No privilege is needed where the kernel allows user
+    namespaces. At its end, what it wrote is pushed; the exit code is its own, or 1 if it is 0 and not all was synced.
+    """
+    import memfs.fuse.operations  # noqa: F401  (raises LibfuseMissing)
+
+    settings = load(config)
+    wanted = [parse_wanted(text) for text in store] if store else settings.wanted_stores()
+    check_wanted(wanted)
+    _check_descriptors()
+    remote = remote_settings(base_url, api_key_file, settings=settings)
+    layout = state_directory.made((state or settings.state.dir or default_state()).absolute())
+    given = RunOptions(
+        plan=Plan(
+            command=command,
+            directory=_here(),
+            hidden=concealed.paths(layout.root, settings, os.environ, config, api_key_file),
+            has_network=network is Network.HOST,
+            has_terminal=False,
+            uid=os.geteuid(),
+            gid=os.getegid(),
+        ),
+        environ=concealed.environment(os.environ, remote.api_key),
+        layout=layout,
+        named_by_flags=store or [],
+        remote=remote,
+        config=config.absolute() if config else None,
+        drain_timeout_s=settings.worker.drain_timeout_s,
+    )
+    supervisor = RunSupervisor(_say, random.random)
+    raise typer.Exit(Running(given, supervisor, _say).run(lambda: _check(remote, wanted)))
+
+
+def _check(settings: RemoteSettings, wanted: list[WantedStore]) -> None:
+    """Ask the remote once about every store: an unknown one or a wrong key ends the command here."""
+    import asyncio
+
+    from memfs.remote.attach import resolve
+    from memfs.remote.http import HttpRemote
+    from memfs.remote.retrying import Retrying
+
+    async def ask() -> None:
+        remote = Retrying(HttpRemote(settings.base_url, settings.api_key), attempts=_ATTEMPTS)
+        try:
+            await resolve(remote, wanted)
+        finally:
+            await remote.aclose()
+
+    try:
+        asyncio.run(ask())
+    except RemoteUnavailable as error:
+        _say(f"{error}; going on with what is known of the stores, and trying again")
+
+
+def _check_descriptors() -> None:
+    """Refuse an open directory: through it everything outside could be reached."""
+    for descriptor, name in enumerate(("input", "output", "error")):
+        try:
+            mode = os.fstat(descriptor).st_mode
+        except OSError:
+            continue
+        if stat.S_ISDIR(mode):
+            raise UsageError(f"standard {name} is a directory", remedy="Name it as an argument instead")
+
+
+def _here() -> str:
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return "/"
+
+
+def _say(message: str) -> None:
+    typer.echo(f"memfs: {message}", err=True)
