@@ -6,7 +6,9 @@ thread of its own (`StoreServer`).
 
 import asyncio
 import logging
+import signal
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -35,6 +37,7 @@ _IDLE_S = 75
 """Longer than clients keep an idle connection, so that it is they who close it and no request meets a closed one."""
 _TICKS_OF_A_SECOND = 10
 _DEFAULTS = ServerOptions()
+_LOG = logging.getLogger(__name__)
 
 
 def serve(
@@ -45,7 +48,7 @@ def serve(
     on_ready: Callable[[str], None],
     options: ServerOptions = _DEFAULTS,
 ) -> None:
-    """Serve until SIGTERM or SIGINT, then finish the requests under way and return.
+    """Serve until SIGTERM, SIGINT or SIGHUP, then finish the requests under way and return.
 
     Args:
         host: The address to listen on.
@@ -61,6 +64,7 @@ def serve(
         RemoteUnavailable: The database cannot be reached.
     """
     StoreServer(host, port, data, options=options, on_ready=on_ready).run()
+    _LOG.info("stopped")
 
 
 class StoreServer:
@@ -164,6 +168,10 @@ class _Uvicorn(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         with super().capture_signals():
+            # The end of its terminal is a signal like the others, unless nohup has it ignored.
+            hangs_up = signal.getsignal(signal.SIGHUP) is signal.SIG_DFL
+            if hangs_up and threading.current_thread() is threading.main_thread():
+                signal.signal(signal.SIGHUP, self.handle_exit)
             yield
             self._captured_signals.clear()
 
