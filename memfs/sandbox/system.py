@@ -23,6 +23,7 @@ PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_SECUREBITS = 22, 24, 28
 PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 38, 47
 
 _SYS_MOUNT_SETATTR = 442  # The same number on every architecture, as of all calls since Linux 5.1 but alpha's.
+_MNT_DETACH = 2
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _CAPABILITY_VERSION_3 = 0x2008_0522
 
@@ -49,6 +50,11 @@ def mount(source: Path | str | None, target: Path | str, kind: str | None, flags
     """Make, bind or change a mount, as the manual says."""
     words = [None if word is None else os.fsencode(word) for word in (source, target, kind)]
     _checked(_c.mount(*words, flags, options.encode() or None), "mount", target)
+
+
+def unmount(target: Path | str) -> None:
+    """Detach what is mounted at ``target``, also while it is used."""
+    _checked(_c.umount2(os.fsencode(target), _MNT_DETACH), "umount", target)
 
 
 def bind(source: Path | str, target: Path | str) -> None:

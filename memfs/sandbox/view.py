@@ -85,10 +85,19 @@ def _hide(paths: Iterable[str]) -> None:
     empty_directory.mkdir(mode=0o555)
     empty_file.touch(mode=0o444)
     system.mount(None, "/dev", None, system.MS_REMOUNT | system.MS_RDONLY | _QUIET, "mode=755,size=64k")
+    found = [place for path in paths for place in mounts.places(os.path.realpath(path), table)]
+    _pin({above for place in found for above in Path(place).parents})
     others = [one.point for one in table if one.kind == "fuse.memfs" and one.point != MEMORY]
-    for path in [*paths, *others]:
-        for place in mounts.places(os.path.realpath(path), table):
-            _cover(place, empty_directory, empty_file)
+    for place in [*found, *others]:
+        _cover(place, empty_directory, empty_file)
+
+
+def _pin(directories: Iterable[Path]) -> None:
+    """Mount each directory on itself, so that what lies below cannot be renamed away and another be put in its place."""
+    for directory in sorted(directories):
+        if directory != directory.parent and directory.is_dir() and os.access(directory.parent, os.W_OK):
+            with suppress(OSError):  # It is closed to this user, as it will be to the command.
+                system.bind(directory, directory)
 
 
 def _cover(place: str, empty_directory: Path, empty_file: Path) -> None:
