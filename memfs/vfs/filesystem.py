@@ -13,6 +13,7 @@ from typing import NoReturn, assert_never
 from memfs.core.errors import MemfsError
 from memfs.core.limits import Limits
 from memfs.core.names import Names
+from memfs.core.prompt import DEFAULT_MOUNT_POINT
 from memfs.core.tree_requests import Answer, Changed, Move, Ping, Refresh, Reload, Remove, Replace, Request
 from memfs.state.layout import Layout
 from memfs.tree.owner import failed
@@ -22,10 +23,13 @@ from memfs.vfs.contents import Contents
 from memfs.vfs.descriptors import Descriptors
 from memfs.vfs.entries import Entries
 from memfs.vfs.mounted import Mounted
-from memfs.vfs.nodes import NodeTable
+from memfs.vfs.nodes import Node, NodeTable
 from memfs.vfs.policy import Policy
 from memfs.vfs.pulls import Pulls
 from memfs.vfs.renames import Renames
+from memfs.vfs.shown.directory import Shown
+from memfs.vfs.shown.node import ShownNode
+from memfs.vfs.shown.outdating import changed, forget
 from memfs.vfs.space import statistics
 from memfs.vfs.values import (
     Attributes,
@@ -51,6 +55,7 @@ class FileSystem:
         clock_ns: A clock that never goes back; it measures how long ago a file was written.
         invalidate: Called with what the kernel must forget and programs must hear of, in that order, under the lock: it
             only notes it, and never calls back.
+        mount_point: Where programs find it, for the texts of ``.memfs``.
 
     Raises:
         AlreadyHeld: Another process owns a tree, still after 5 s.
@@ -66,8 +71,15 @@ class FileSystem:
         ownership: Ownership,
         clock_ns: Callable[[], int],
         invalidate: Callable[[Notice], None],
+        mount_point: str = DEFAULT_MOUNT_POINT,
     ) -> None:
         descriptors = Descriptors()
+
+        def dropped(node: Node) -> None:
+            descriptors.close(node)
+            if node.store is None:
+                forget(mounted, node)
+
         mounted = Mounted(
             layout=layout,
             policy=Policy(limits, names),
@@ -75,11 +87,12 @@ class FileSystem:
             clock_ns=clock_ns,
             tell=invalidate,
             descriptors=descriptors,
-            table=NodeTable(dropped=descriptors.close),
+            table=NodeTable(dropped=dropped),
         )
         self._lock = threading.Lock()
         self._mounted = mounted
-        self._entries = Entries(mounted)
+        self._shown = Shown(mounted, mount_point)
+        self._entries = Entries(mounted, self._shown)
         self._renames = Renames(mounted)
         self._contents = Contents(mounted)
         self._pulls = Pulls(mounted)
@@ -119,7 +132,8 @@ class FileSystem:
     def getattr(self, nodeid: int) -> Attributes:
         """Tell what a node is like."""
         with self._lock:
-            return self._mounted.describe(self._mounted.table.get(nodeid))
+            node = self._mounted.table.get(nodeid)
+            return self._shown.describe(node) if isinstance(node, ShownNode) else self._mounted.describe(node)
 
     def setattr(self, nodeid: int, change: SetAttributes, fh: int | None = None) -> Attributes:  # noqa: ARG002  (nodes say it all)
         """Change size, bits and times; EFBIG past a memory's size; an owner is accepted and not kept."""
@@ -230,7 +244,11 @@ class FileSystem:
                 with self._lock:
                     self._attaching.refresh()
                 return Answer()
-            case Changed():
+            case Changed(store_id=store_id, paths=paths):
+                with self._lock:
+                    store = self._mounted.stores.get(store_id)
+                    if store is not None:
+                        changed(self._mounted, store, paths)
                 return Answer()
             case Ping():
                 with self._lock:

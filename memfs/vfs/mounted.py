@@ -7,6 +7,7 @@ here is used under the mutation lock.
 import errno
 import os
 import stat
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -45,6 +46,8 @@ class Mounted:
     """By store id, in the order of the mount."""
     root_changed_ns: int = 0
     """The time that the mount's root shows."""
+    outdated: Counter[bytes] = field(default_factory=Counter)
+    """How often each text of ``.memfs`` became another: who follows the name sees another file."""
 
     def directory(self, nodeid: int) -> Node:
         """Return a directory of a store that programs may change.
@@ -62,10 +65,10 @@ class Mounted:
         """Return the store a node is in.
 
         Raises:
-            StoreReadOnly: It is the root, which is in none and never changes.
+            StoreReadOnly: It is in none: the root, and what is in ``.memfs``, are read-only.
         """
         if node.store is None:
-            raise StoreReadOnly("the mount's root is read-only", remedy="Write into one of its directories")
+            raise StoreReadOnly("the mount's root and .memfs are read-only", remedy="Write into a store's directory")
         return node.store
 
     def known(self, parent: Node, name: bytes, found: os.stat_result) -> Node:
@@ -144,7 +147,7 @@ class Mounted:
         mode = stat.S_IFDIR | _ROOT_BITS & ~self.ownership.umask
         when = self.root_changed_ns
         root = self.table.root
-        links = 2 + len(self.stores)
+        links = 3 + len(self.stores)  # .memfs is one
         return Attributes(
             root.nodeid, root.inode, mode, links, 0, self.ownership.uid, self.ownership.gid, when, when, when, 0
         )

@@ -8,7 +8,7 @@ pull put at its path. Nodeids are never reused. Used under the mutation lock.
 import errno
 import os
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from memfs.vfs.values import ROOT
 
@@ -87,6 +87,9 @@ class Node:
         return node
 
 
+Made = TypeVar("Made", bound=Node)
+
+
 class NodeTable:
     """All nodes of a mount.
 
@@ -121,6 +124,15 @@ class NodeTable:
         self._next += 1
         self._nodes[node.nodeid] = node
         children_of(parent)[name] = node
+        return node
+
+    def enter(self, make: "Callable[[int], Made]") -> "Made":
+        """Return a node of another kind, made for the nodeid that it is given, under its name, where no node is."""
+        node = make(self._next)
+        self._next += 1
+        self._nodes[node.nodeid] = node
+        if node.parent is not None:
+            children_of(node.parent)[node.name] = node
         return node
 
     def forget(self, nodeid: int, lookups: int) -> None:

@@ -15,6 +15,7 @@ from memfs.tree import swap
 from memfs.tree.swap import Swap
 from memfs.vfs.mounted import Mounted
 from memfs.vfs.nodes import Node, children_of
+from memfs.vfs.shown.outdating import pulled
 from memfs.vfs.store import ServedStore
 from memfs.vfs.values import Announcement, Event
 
@@ -114,6 +115,7 @@ class Pulls:
 
     def _tell(self, store: ServedStore, names: Sequence[bytes]) -> None:
         """Have the kernel forget the first of the names that it may know wrongly."""
+        pulled(self._mounted, store, names)
         node = store.root
         *above, name = names
         for step in above:

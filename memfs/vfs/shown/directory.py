@@ -7,7 +7,6 @@ write: who may not read a memory may not read about it either.
 import errno
 import os
 import stat
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -36,8 +35,6 @@ class Shown:
     def __init__(self, mounted: Mounted, mount_point: str) -> None:
         self._mounted = mounted
         self._making = Making(mounted, mount_point)
-        self._changes: Counter[Part] = Counter()
-        """How often each text that tells of all stores was made: who follows its name sees another file."""
 
     def lookup(self, parent: Node, name: bytes) -> Attributes:
         """Find a name of ``.memfs``, or ``.memfs`` itself at the root, and count the lookup."""
@@ -113,7 +110,6 @@ class Shown:
 
     def _text(self, parent: ShownNode, part: Part) -> tuple[ShownNode, bool]:
         text = self._making.whole(part)
-        self._changes[part] += 1
         node = self._made(parent, part.value, part)
         if part is Part.STATUS:
             for store in self._mounted.stores.values():
@@ -138,8 +134,7 @@ class Shown:
         return node
 
     def _inode(self, parent: Node, name: bytes, store: ServedStore | None = None) -> int:
-        part = TEXTS.get(name) if store is None else None
-        return inode_of(place_of(parent, store), name, 0 if part is None else self._changes[part])
+        return inode_of(place_of(parent, store), name, 0 if store else self._mounted.outdated[name])
 
     def _directory(self, node: ShownNode) -> Attributes:
         with _opened(node) as descriptor:

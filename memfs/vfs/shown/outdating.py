@@ -21,6 +21,8 @@ def outdate(mounted: Mounted, node: ShownNode) -> None:
     parent, name = node.parent, node.name
     if parent is None or not node.linked:
         return
+    if node.source is None and node.children is None:
+        mounted.outdated[name] += 1
     for one in below(node):
         forget(mounted, one)
     mounted.table.unlink(node)
