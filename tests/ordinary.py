@@ -1,7 +1,7 @@
-"""``python ordinary.py UID COMMAND…``: become an ordinary user who may do what one may on a usual host, and run COMMAND.
+"""``python ordinary.py UID COMMAND…``: become an ordinary user, as one is on a usual host, and run COMMAND.
 
-Run by root, it makes a mount namespace of its own first, in which everybody may open /dev/fuse and pass to the interpreter;
-nothing of the host is changed. Run by anybody else, it only runs COMMAND.
+Run by root, it makes a mount namespace of its own first, in which everybody may open /dev/fuse and pass to the
+interpreter; nothing of the host is changed. Run by anybody else, it only runs COMMAND.
 """
 
 import os

@@ -93,7 +93,7 @@ def _hide(paths: Iterable[str]) -> None:
 
 
 def _pin(directories: Iterable[Path]) -> None:
-    """Mount each directory on itself, so that what lies below cannot be renamed away and another be put in its place."""
+    """Mount each directory on itself: what lies below cannot be renamed away, for another to be put in its place."""
     for directory in sorted(directories):
         if directory != directory.parent and directory.is_dir() and os.access(directory.parent, os.W_OK):
             with suppress(OSError):  # It is closed to this user, as it will be to the command.
