@@ -5,7 +5,8 @@ may hold any bytes. *Held-back* names become ordinary memories when they still e
 note may be called ``sedentary``.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from pathspec import GitIgnoreSpec
@@ -15,16 +16,15 @@ LOCAL_ONLY = (
 )  # fmt: skip
 HELD_BACK = ("4913", "sed??????", "*.tmp", ".tmp-*")
 HOLD_S = 60.0
+_NAMED_GROUP = re.compile(r"\(\?P<\w+>")
 
 
 class Names:
     """The two sets of patterns, ready to ask about paths relative to a tree (``a/b.md``)."""
 
     def __init__(self, local_only: Iterable[str] = (), held_back: Iterable[str] = ()) -> None:
-        # A leading # is a comment in gitignore syntax: the Emacs name #file# needs its escape.
-        self._local_only = GitIgnoreSpec.from_lines(_escaped((*LOCAL_ONLY, *local_only)))
-        self._held_back = GitIgnoreSpec.from_lines(_escaped((*HELD_BACK, *held_back)))
-        self._is_local_only = lru_cache(maxsize=65_536)(self._match_local_only)
+        self._is_local_only = lru_cache(maxsize=65_536)(_matching((*LOCAL_ONLY, *local_only)))
+        self._has_held_back_name = _matching((*HELD_BACK, *held_back))
 
     def is_local_only(self, relative: str) -> bool:
         """Tell whether the file (or anything above it) has a name that is never synced."""
@@ -32,14 +32,22 @@ class Names:
 
     def is_held_back(self, relative: str) -> bool:
         """Tell whether the file has a name that becomes a memory only when it stays."""
-        return self._held_back.match_file(relative) and not self.is_local_only(relative)
+        return self._has_held_back_name(relative) and not self.is_local_only(relative)
 
     def is_local_only_directory(self, relative: str) -> bool:
         """Tell whether everything below the directory is local-only."""
         return self._is_local_only(relative + "/")
 
-    def _match_local_only(self, relative: str) -> bool:
-        return self._local_only.match_file(relative)
+
+def _matching(patterns: Iterable[str]) -> Callable[[str], bool]:
+    """Return the question whether a path matches, asked at each creation and rename: one search where that will do."""
+    # A leading # is a comment in gitignore syntax: the Emacs name #file# needs its escape.
+    spec = GitIgnoreSpec.from_lines(_escaped(patterns))
+    if any(pattern.include is False for pattern in spec.patterns):
+        return spec.match_file  # Which pattern takes back what another said depends on their order.
+    texts = [pattern.regex.pattern for pattern in spec.patterns if pattern.include and pattern.regex]
+    search = re.compile("|".join(_NAMED_GROUP.sub("(?:", text) for text in texts)).search
+    return lambda relative: search(relative) is not None
 
 
 def _escaped(patterns: Iterable[str]) -> list[str]:

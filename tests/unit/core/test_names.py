@@ -1,8 +1,9 @@
 """Names that programs use while saving: which files are no memories, or not yet."""
 
 import pytest
+from pathspec import GitIgnoreSpec
 
-from memfs.core.names import Names
+from memfs.core.names import LOCAL_ONLY, Names
 
 
 @pytest.mark.parametrize(
@@ -79,6 +80,28 @@ def test_the_configuration_adds_to_either_kind() -> None:
     assert names.is_local_only("note.md~")
     assert names.is_held_back("a/new-1")
     assert names.is_held_back("4913")
+
+
+@pytest.mark.parametrize(
+    ("patterns", "relative"),
+    [
+        ((), "a/.note.swp"),
+        ((), "a/b/__pycache__/c.pyc"),
+        ((), "a/__pycache__"),
+        ((), "a/note.md"),
+        (("/top.md", "drafts/*.md", "deep/**/x", "[ab].txt"), "drafts/a.md"),
+        (("/top.md", "drafts/*.md", "deep/**/x", "[ab].txt"), "a/top.md"),
+        (("/top.md", "drafts/*.md", "deep/**/x", "[ab].txt"), "deep/er/x/y"),
+        (("*.log", "!keep.log"), "a/keep.log"),
+        (("*.log", "!keep.log"), "a/lose.log"),
+        (("*.log", "!keep.log"), "a/.DS_Store"),
+    ],
+)
+def test_a_configured_pattern_means_what_gitignore_means(patterns: tuple[str, ...], relative: str) -> None:
+    """All patterns are one search where none takes another back: the answer must be the specification's."""
+    specification = GitIgnoreSpec.from_lines(one.replace("#*#", r"\#*#") for one in (*LOCAL_ONLY, *patterns))
+
+    assert specification.match_file(relative) == Names(local_only=patterns).is_local_only(relative)
 
 
 def test_local_only_wins_over_held_back() -> None:
