@@ -7,6 +7,7 @@ Threading: the structures are made once and used again by the session's thread a
 """
 
 import ctypes as C  # noqa: N812  (the letter every binding uses)
+import struct
 from collections.abc import Iterable
 
 from memfs.fuse import structures as lib
@@ -16,6 +17,7 @@ FOREVER_S = 3600.0 * 24 * 365
 BLOCK_BYTES = 4096
 LISTING_BYTES = 128 * 1024
 _NS = 1_000_000_000
+_NODEID, _ATTR = struct.Struct("=Q"), lib.Entry.attr.offset
 
 
 class Replies:
@@ -24,16 +26,10 @@ class Replies:
     def __init__(self) -> None:
         self._entry = lib.Entry(attr_timeout=FOREVER_S, entry_timeout=FOREVER_S)
         self._absent = lib.Entry(entry_timeout=FOREVER_S)  # ino 0: the kernel remembers that there is no such name
-        attr = self._entry.attr
-        attr.st_blksize = BLOCK_BYTES
-        self._attr, self._atime, self._mtime, self._ctime = (
-            attr, attr.st_atimespec, attr.st_mtimespec, attr.st_ctimespec,
-        )  # fmt: skip
         self._entry_at, self._absent_at = C.addressof(self._entry), C.addressof(self._absent)
         self._attr_at = self._entry_at + lib.Entry.attr.offset
-        self._buffer = C.create_string_buffer(LISTING_BYTES)
-        self._listing_stat = lib.Entry()
-        self._listing_stat_at = C.addressof(self._listing_stat) + lib.Entry.attr.offset
+        self._listing = bytearray(LISTING_BYTES)
+        self._listing_at = C.addressof(C.c_char.from_buffer(self._listing))
 
     def entry(self, req: int, attributes: Attributes | None) -> int:
         """Answer a name: its node, or None for a name that is known to be absent."""
@@ -57,16 +53,17 @@ class Replies:
         """Answer as many entries as fit into the size that the kernel asked for."""
         size, entries = result
         size = min(size, LISTING_BYTES)
-        stat, stat_at, position = self._listing_stat.attr, self._listing_stat_at, C.addressof(self._buffer)
-        left, add = size, lib.add_direntry
+        buffer, pack, head, position = self._listing, lib.DIRECTORY_ENTRY.pack_into, lib.DIRECTORY_ENTRY.size, 0
         for name, inode, mode, cookie in entries:
-            stat.st_ino, stat.st_mode = inode, mode
-            need = add(req, position, left, name, stat_at, cookie)
-            if need > left:
+            start = position + head
+            end = start + len(name)
+            after = end + -end % 8
+            if after > size:
                 break
-            position += need
-            left -= need
-        return lib.reply_buf(req, C.addressof(self._buffer), size - left)
+            pack(buffer, position, inode, cookie, len(name), mode >> 12)
+            buffer[start:after] = name.ljust(after - start, b"\0")
+            position = after
+        return lib.reply_buf(req, self._listing_at, position)
 
     def statistics(self, req: int, found: Statistics) -> int:
         """Answer how full it is."""
@@ -79,15 +76,13 @@ class Replies:
         return lib.reply_statfs(req, C.addressof(answer))
 
     def _fill(self, attributes: Attributes) -> None:
-        nodeid, inode, mode, nlink, size, uid, gid, atime_ns, mtime_ns, ctime_ns, blocks = attributes
-        self._entry.ino = nodeid
-        attr = self._attr
-        attr.st_ino, attr.st_mode, attr.st_nlink, attr.st_size = inode, mode, nlink, size
-        attr.st_uid, attr.st_gid, attr.st_blocks = uid, gid, blocks
-        atime, mtime, ctime = self._atime, self._mtime, self._ctime
-        atime.tv_sec, atime.tv_nsec = divmod(atime_ns, _NS)
-        mtime.tv_sec, mtime.tv_nsec = divmod(mtime_ns, _NS)
-        ctime.tv_sec, ctime.tv_nsec = divmod(ctime_ns, _NS)
+        nodeid, inode, mode, links, size, uid, gid, atime_ns, mtime_ns, ctime_ns, blocks = attributes
+        first, second = (links, mode) if lib.LINKS_COME_FIRST else (mode, links)
+        _NODEID.pack_into(self._entry, 0, nodeid)
+        lib.STAT_FIELDS.pack_into(
+            self._entry, _ATTR, inode, first, second, uid, gid, size, BLOCK_BYTES, blocks,
+            *divmod(atime_ns, _NS), *divmod(mtime_ns, _NS), *divmod(ctime_ns, _NS),
+        )  # fmt: skip
 
 
 def content(req: int, found: bytes) -> int:

@@ -6,6 +6,7 @@ Used by `replies`, `lowlevel` and `session`. Importing it raises `LibfuseMissing
 
 import ctypes as C  # noqa: N812  (the letter every binding uses)
 import platform
+import struct
 from collections.abc import Callable
 from typing import Any, TypeAlias, cast
 
@@ -20,6 +21,8 @@ except OSError:
 
 _STAT_BYTES = {"x86_64": 144, "aarch64": 128}
 """sizeof(struct stat) in C. fusepy's description ends at the last field it needs: what embeds it must pad."""
+_STAT_FIELDS = {"x86_64": "=8xQQIII4x8xqqq6q", "aarch64": "=8xQIIII8x8xqi4xq6q"}
+"""st_ino, then st_nlink and st_mode (or the other way round), st_uid, st_gid, st_size, st_blksize, st_blocks, times."""
 
 Foreign: TypeAlias = Any
 """What ctypes makes at run time and no type checker sees: a pointer to a structure, a structure, a C type."""
@@ -50,6 +53,13 @@ class Entry(C.Structure):
         ("attr_timeout", C.c_double),
         ("entry_timeout", C.c_double),
     )
+
+
+STAT_FIELDS = struct.Struct(_STAT_FIELDS[platform.machine()])
+"""Writes what a mount tells of a ``struct stat`` in one call, where ctypes takes one for each field."""
+LINKS_COME_FIRST = Stat.st_nlink.offset < Stat.st_mode.offset
+DIRECTORY_ENTRY = struct.Struct("=QQII")
+"""``struct fuse_dirent`` before the name: inode, offset of the next, length of the name, type. Padded to 8 bytes."""
 
 
 class Arguments(C.Structure):
@@ -168,7 +178,6 @@ reply_open = _declared("fuse_reply_open", [Pointer, _Info])
 reply_write = _declared("fuse_reply_write", [Pointer, C.c_size_t])
 reply_buf = _declared("fuse_reply_buf", [Pointer, Pointer, C.c_size_t])
 reply_statfs = _declared("fuse_reply_statfs", [Pointer, Pointer])
-add_direntry = _declared("fuse_add_direntry", [Pointer, Pointer, C.c_size_t, Text, Pointer, Offset], C.c_size_t)
 
 notify_inval_inode = _declared("fuse_lowlevel_notify_inval_inode", [Pointer, Ulong, Offset, Offset])
 notify_inval_entry = _declared("fuse_lowlevel_notify_inval_entry", [Pointer, Ulong, Text, C.c_size_t])

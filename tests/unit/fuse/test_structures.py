@@ -28,6 +28,23 @@ def test_the_timeouts_of_an_entry_lie_behind_the_whole_stat() -> None:
     assert 16 + size + 16 == ctypes.sizeof(structures.Entry)
 
 
+def test_the_fields_of_a_stat_are_written_where_c_reads_them() -> None:
+    entry = structures.Entry()
+    links_and_mode = (3, 0o100644) if structures.LINKS_COME_FIRST else (0o100644, 3)
+
+    structures.STAT_FIELDS.pack_into(
+        entry, structures.Entry.attr.offset, 7, *links_and_mode, 11, 12, 13, 4096, 14, 21, 22, 23, 24, 25, 26
+    )
+
+    attr = entry.attr
+    assert (7, 3, 0o100644, 11, 12, 13, 4096, 14) == (
+        attr.st_ino, attr.st_nlink, attr.st_mode, attr.st_uid, attr.st_gid, attr.st_size, attr.st_blksize,
+        attr.st_blocks,
+    )  # fmt: skip
+    times = [(spec.tv_sec, spec.tv_nsec) for spec in (attr.st_atimespec, attr.st_mtimespec, attr.st_ctimespec)]
+    assert [(21, 22), (23, 24), (25, 26)] == times
+
+
 def test_the_table_has_every_slot_of_libfuse_2_9() -> None:
     assert 41 == len(structures.SLOTS)
     assert 41 * ctypes.sizeof(ctypes.c_void_p) == ctypes.sizeof(structures.Operations)
