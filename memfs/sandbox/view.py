@@ -87,7 +87,7 @@ def _hide(paths: Iterable[str]) -> None:
     system.mount(None, "/dev", None, system.MS_REMOUNT | system.MS_RDONLY | _QUIET, "mode=755,size=64k")
     found = [place for path in paths for place in mounts.places(os.path.realpath(path), table)]
     _pin({above for place in found for above in Path(place).parents})
-    others = [one.point for one in table if one.kind == "fuse.memfs" and one.point != MEMORY]
+    others = [one.point for one in table if one.kind == "fuse.memfs" and not f"{one.point}/".startswith(f"{MEMORY}/")]
     for place in [*found, *others]:
         _cover(place, empty_directory, empty_file)
 

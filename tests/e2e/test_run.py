@@ -76,6 +76,13 @@ def test_the_environment_holds_no_credential_of_memfs(within: Inside) -> None:
     assert "ANTHROPIC_API_KEY=the-models" in with_another.out
 
 
+def test_memory_says_where_it_is(within: Inside) -> None:
+    done = within.run("cat", "/mnt/memory/.memfs/README.md")
+
+    assert 0 == done.code, done.err
+    assert "/mnt/memory" in done.out
+
+
 def test_without_network_only_its_own_loopback_is_reached(within: Inside) -> None:
     look = """
 import socket, sys
