@@ -119,6 +119,8 @@ class Hosting:
         return 0
 
     def _stop_all(self) -> None:
+        most_s = UNMOUNT_TIMEOUT_S + self._options.settings.worker.drain_timeout_s + 2 * READY_TIMEOUT_S
+        notify(stopping=True, status="stopping", extend_timeout_s=most_s)
         for child, end in ((self._mount, self._unmount), (self._worker, self._drain), (self._server, self._end_server)):
             if child is not None:
                 end(child)

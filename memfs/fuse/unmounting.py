@@ -17,7 +17,7 @@ _ATTEMPT_EVERY_S = 0.1
 
 
 def unmount(mount_point: Path, *, lazy: bool = False, timeout_s: float = 10.0) -> None:
-    """Unmount, and wait until the process that served the mount has ended.
+    """Unmount, and wait until the process that served the mount has ended; one that hangs is killed.
 
     Args:
         mount_point: Where memfs is mounted; a dead mount is cleared.
@@ -59,7 +59,7 @@ def _detach(found: Mount, server: int | None, *, lazy: bool, timeout_s: float) -
         return
     for _ in range(_ATTEMPTS):
         outside.unmount(point, lazy=lazy, timeout_s=timeout_s / _ATTEMPTS)
-        if not _is_there(found):
+        if found not in mountinfo.read():
             return
         time.sleep(_ATTEMPT_EVERY_S)
     if outside.look(point, timeout_s) is Pulse.SILENT:
@@ -78,14 +78,18 @@ def _await_end(process: int, server: int | None, point: Path, *, lazy: bool, tim
         # Whoever still uses the detached mount keeps its process alive: it is asked to end all the same.
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(process, signal.SIGTERM)
-    poll = select.poll()
-    poll.register(process, select.POLLIN)
-    if not poll.poll(timeout_s * 1_000):
+    if _has_ended(process, timeout_s):
+        return
+    with suppress(ProcessLookupError):
+        signal.pidfd_send_signal(process, signal.SIGKILL)  # Whatever it answered as written is on the disk.
+    if not _has_ended(process, timeout_s):
         raise MountRefused(
-            f"{point} is unmounted, but its process {server} has not ended after {timeout_s:g} s",
-            remedy=f"End it, nothing is lost by it: kill -9 {server}",
+            f"{point} is unmounted, but its process {server} has not ended, not even killed",
+            remedy="The disk of the state directory may hang: see dmesg",
         )
 
 
-def _is_there(found: Mount) -> bool:
-    return any(mount.mount_id == found.mount_id for mount in mountinfo.read())
+def _has_ended(process: int, timeout_s: float) -> bool:
+    poll = select.poll()
+    poll.register(process, select.POLLIN)
+    return bool(poll.poll(timeout_s * 1_000))

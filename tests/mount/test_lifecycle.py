@@ -90,6 +90,18 @@ def test_a_lazy_unmount_ends_the_process_under_its_users(
     assert said(holder) in {errno.ENOTCONN, errno.ECONNABORTED}
 
 
+@pytest.mark.parametrize("lazy", [False, True])
+def test_a_process_that_hangs_is_ended_with_its_mount(mounted: Any, *, lazy: bool) -> None:
+    (mounted.root / "a.md").write_text("kept")
+    mounted.process.send_signal(signal.SIGSTOP)
+
+    unmount(mounted.point, lazy=lazy, timeout_s=1.0)
+
+    assert -signal.SIGKILL == mounted.process.wait(0.5)
+    assert not mounted.is_mounted()
+    assert "kept" == (mounted.store.tree / "a.md").read_text()
+
+
 def test_a_second_signal_detaches_a_busy_mount(
     mounted: Any, program: Callable[..., Any], said: Callable[..., Any]
 ) -> None:
