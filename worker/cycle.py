@@ -15,6 +15,9 @@ from memfs.core.paths import StorePath, relative
 from memfs.core.plan import Decision, Plan, Rename, Side, Sides, make_plan
 from memfs.core.reconcile import Action
 from memfs.state.baseline import Agreed
+from memfs.state.braking import Halt
+from worker import braking
+from worker.braking import HALTED, SIDES, Wanted
 from worker.execute import Executor
 from worker.outcomes import Outcome, record
 from worker.renames import find_renames
@@ -41,6 +44,8 @@ class Decided:
     forgotten: list[StorePath] = field(default_factory=list)
     settled: list[StorePath] = field(default_factory=list)
     pending: dict[str, str] = field(default_factory=dict)
+    halt: Halt | None = None
+    """Why nothing is deleted."""
     next_due: float | None = None
     """When something that waits has to be looked at, by the monotonic clock."""
 
@@ -67,6 +72,7 @@ def decide(replica: Replica) -> Decided:
     left_alone = set(decided.pending)
     renaming = {path for one in renames for path in (one.source, one.target, one.origin)}
     decisions: list[Decision] = []
+    deletions: list[Wanted] = []
     deferred: set[StorePath] = set()
     for path in sorted(replica.suspects - left_alone):
         action = replica.action(path)
@@ -76,14 +82,31 @@ def decide(replica: Replica) -> Decided:
             _settle(replica, path, action, decided)
         elif (waits := _waits(replica, path, action)) is not None:
             decided.wait(path, *waits)
-            if action is Action.DELETE_REMOTE:
+            if action in SIDES:
+                deletions.append(Wanted(path, SIDES[action]))
                 deferred.add(path)
         else:
             decided.pending[path] = "pending"
             decisions.append(Decision(path=path, action=action))
+    decisions = _braked(replica, decisions, deletions, deferred, decided)
     if decisions or renames:
         decided.plan = make_plan(_newest_first(replica, decisions), renames, _sides(replica), deferred=deferred)
     return decided
+
+
+def _braked(
+    replica: Replica, decisions: list[Decision], waiting: list[Wanted], deferred: set[StorePath], decided: Decided
+) -> list[Decision]:
+    """Return the decisions that may be carried out: while the store is halted, no deletion."""
+    due = [Wanted(one.path, SIDES[one.action]) for one in decisions if one.action in SIDES]
+    lost = braking.losses(replica, due + waiting)
+    decided.halt = braking.too_much(replica, lost, set(lost).intersection(due))
+    if decided.halt is None:
+        return decisions
+    for one in due:
+        decided.wait(one.path, HALTED, None)
+        deferred.add(one.path)
+    return [one for one in decisions if one.action not in SIDES]
 
 
 def _newest_first(replica: Replica, decisions: list[Decision]) -> list[Decision]:
@@ -219,6 +242,7 @@ class Cycle:
             record(replica, [Outcome(agreed=row) for row in decided.agreed + decided.renamed])
             record(replica, [Outcome(dropped=path) for path in decided.forgotten])
             _settled(replica, decided.settled)
+            braking.note(replica, decided.halt)
             replica.note_refused_memories()
             replica.state.set_pending(decided.pending)
             if not any(state == "pending" for state in decided.pending.values()) and replica.remote.is_verified:

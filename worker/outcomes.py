@@ -11,6 +11,7 @@ from memfs.api.models import Memory
 from memfs.core.paths import StorePath
 from memfs.core.plan import Side
 from memfs.state.baseline import Agreed
+from memfs.state.braking import Deletion
 from memfs.state.problems import Conflict
 from worker.replica import Replica
 from worker.views import LocalFile, described
@@ -38,6 +39,8 @@ class Outcome:
     """What is in the tree now."""
     answered: Memory | None = None
     """What the remote said that a memory is now."""
+    deletion: Deletion | None = None
+    """What the brakes have to remember."""
     deleted: str = ""
     """The id of a memory that is gone."""
     news: frozenset[StorePath] = frozenset()
@@ -89,6 +92,8 @@ def _record_remote(replica: Replica, outcome: Outcome) -> None:
 
 def _record_baseline(replica: Replica, outcome: Outcome) -> None:
     state = replica.state
+    if outcome.deletion is not None:
+        state.braking.add(outcome.deletion)
     if outcome.dropped is not None:
         state.baseline.drop(outcome.dropped)
         if outcome.dropped not in replica.local.files:

@@ -9,10 +9,11 @@ import logging
 import time
 
 from memfs.core.paths import StorePath, relative
-from memfs.core.plan import Rename
+from memfs.core.plan import Rename, Side
 from memfs.core.tree_requests import Move, Remove
 from memfs.state.baseline import Agreed
 from memfs.tree.trash import trash_name
+from worker.braking import carried_out
 from worker.outcomes import Outcome
 from worker.placing import Placing, agreed, is_applied, placed
 from worker.replica import Replica
@@ -51,7 +52,8 @@ class Pulls:
             return self._placing.not_done(path, answer)
         log.info("removed %s: %.12s is in trash as %s", path, file.content_sha256, kept)
         pruned = await asyncio.to_thread(self._missing, prune)
-        return Outcome(dropped=path, files=((path, None),), pruned=pruned)
+        deletion = carried_out(self._replica, path, Side.LOCAL, kept)
+        return Outcome(dropped=path, files=((path, None),), pruned=pruned, deletion=deletion)
 
     async def rename(self, rename: Rename) -> Outcome:
         """Move the file to where its memory is now, or out of a directory's way."""

@@ -19,8 +19,9 @@ from memfs.core.errors import (
     RemoteUnavailable,
 )
 from memfs.core.paths import StorePath
-from memfs.core.plan import Rename
+from memfs.core.plan import Rename, Side
 from memfs.state.baseline import Agreed
+from worker.braking import carried_out
 from worker.outcomes import Outcome
 from worker.replica import Replica
 from worker.views import LocalFile
@@ -71,7 +72,8 @@ class Pushes:
         except (NotFound, PreconditionFailed):
             return await self._ask_again(memory.memory_id, path)
         log.info("deleted %s on the remote: it held %.12s", path, memory.content_sha256)
-        return Outcome(deleted=memory.memory_id, dropped=path)
+        deletion = carried_out(self._replica, path, Side.REMOTE)
+        return Outcome(deleted=memory.memory_id, dropped=path, deletion=deletion)
 
     async def rename(self, rename: Rename) -> Outcome:
         """Give the memory its file's new path; it keeps its id."""

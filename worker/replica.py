@@ -7,7 +7,7 @@ may differ. Everything that is learnt comes in here, on the control thread, and 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from memfs.core.attachment import Access, Attachment
 from memfs.core.conflicts import ConflictPolicy
@@ -56,6 +56,15 @@ class Postponed:
     failures: int
 
 
+class Seen(NamedTuple):
+    """A deletion as it was first seen: when (unix seconds), of how many memories."""
+
+    at: float
+    memories: int
+    is_move: bool
+    """The same bytes were new at another path."""
+
+
 class Replica:
     """See the module. Closed by whoever made it."""
 
@@ -97,12 +106,32 @@ class Replica:
         self.dirty: Settling[bytes] = Settling()
         self.suspects: set[StorePath] = set()
         self.postponed: dict[StorePath, Postponed] = {}
+        self.deletions_seen: dict[tuple[Side, StorePath], Seen] = {}
+        """Each deletion that is wanted, by the side that it changes."""
         self.busy_since: dict[StorePath, float] = {}
         self.wants_listing = False
         """Something was seen that only a listing explains."""
         self.on_suspects: Callable[[], None] = lambda: None
         """Called when there is something to look at."""
         self._seed()
+
+    @property
+    def root(self) -> tuple[int, int]:
+        """Device and inode of the tree that is looked at."""
+        return self.tree.root
+
+    @property
+    def is_root_new(self) -> bool:
+        """Tell whether the tree is another directory than it was."""
+        return self.state.braking.root not in {None, self.root}
+
+    def open_root(self) -> None:
+        """Look at the directory that is the tree now, should another have taken its place."""
+        found = self.layout.tree.stat()
+        if (found.st_dev, found.st_ino) != self.root:
+            old, self.tree = self.tree, LocalTree(self.layout.tree)
+            self.near = LocalObserver(self.tree, self.layout.tree, self.names, self.limits, self.clock.time)
+            old.close()
 
     def close(self) -> None:
         """Close the tree and the database."""
@@ -146,6 +175,7 @@ class Replica:
     def kept_contents(self) -> set[str]:
         """Return the digests whose contents are still needed: for merges, and for pulls that are due."""
         due = {one.agreed.content_sha256 for one in self.state.merges}
+        due |= {one.content_sha256 for one in self.state.braking.deletions}
         due |= {sha256 for path in self.suspects if (sha256 := self.remote.sha256(path)) is not None}
         return self.state.baseline.contents() | due
 

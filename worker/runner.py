@@ -255,6 +255,7 @@ class Runner:
     async def _scan(self) -> None:
         self._scan_due = self._clock() + self.scan_s
         replica = self.replica
+        replica.open_root()
         replica.saw_everything(await asyncio.to_thread(replica.near.scan, replica.known))
         self._has_news = True
         if self._listing is None:

@@ -57,6 +57,12 @@ class LocalTree:
     ) -> None:
         self.close()
 
+    @property
+    def root(self) -> tuple[int, int]:
+        """Device and inode of the directory itself."""
+        found = os.fstat(self._root)
+        return found.st_dev, found.st_ino
+
     def identity(self, path: StorePath) -> Identity | None:
         """Return the identity of the regular file at ``path``, or None where there is none."""
         with descent.parent_of(self._root, path) as (parent, name):

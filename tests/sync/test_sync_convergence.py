@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,9 @@ from fakes import FakeClock, Fault, FlakyRemote, MemoryRemote
 from hosts import Far, Host, MakeHost
 
 from memfs.core.errors import RemoteUnavailable
+from worker.resuming import accept, restore
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.expect_log("is halted, nothing is deleted")]
 
 NAMES = ["a", "b", "a/b", "a/c", "c/d", "c", "b/x/y"]
 CALLS = ["create_memory", "update_memory", "delete_memory", "retrieve_memory", "list_memories"]
@@ -76,6 +78,16 @@ async def _everywhere(far: Far, hosts: list[Host]) -> set[str | None]:
     return found
 
 
+async def _decide(pick: random.Random, host: Host) -> None:
+    """End a halt one way or the other, as a person does at some time."""
+    if host.replica.state.braking.halt is None:
+        return
+    if pick.random() < 0.5:
+        accept(host.replica)
+    else:
+        await restore(host.replica)
+
+
 async def _trouble(pick: random.Random, host: Host, flaky: FlakyRemote) -> bool:
     """Sync under a fault or two; tell whether everything was on both sides."""
     if pick.random() < 0.4:
@@ -106,12 +118,17 @@ async def test_both_hosts_converge_and_lose_nothing(
             rested |= set(hosts[index].tree().values())
         if pick.random() < 0.2:
             hosts[index].restart()
+        if pick.random() < 0.5:
+            with suppress(RemoteUnavailable):
+                await _decide(pick, hosts[index])
         clock.advance(pick.choice([0.0, 0.0, 0.0, 1.0, 5.0, 400.0]))
 
     for one in flaky:
         one.faults = []
     left = []
     for _ in range(HEALING_ROUNDS):
+        for host in hosts:
+            await _decide(pick, host)
         left = [await host.sync(130.0) for host in hosts]
 
     assert [[], []] == left

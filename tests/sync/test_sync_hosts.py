@@ -173,6 +173,7 @@ async def test_a_directory_that_became_a_file_travels(make_host: MakeHost, far: 
     a, b = make_host("a"), make_host("b")
     a.write("x/y", "inside\n")
     a.write("x/z", "too\n")
+    a.write("kept", "kept\n")
     await a.sync()
     await b.sync()
 
@@ -183,7 +184,7 @@ async def test_a_directory_that_became_a_file_travels(make_host: MakeHost, far: 
     for host in (a, b):
         assert [] == await host.sync()
 
-    assert {"x": "file\n"} == a.tree() == b.tree() == await far.contents()
+    assert {"x": "file\n", "kept": "kept\n"} == a.tree() == b.tree() == await far.contents()
 
 
 async def test_a_file_moved_into_a_directory_of_its_own_name_keeps_its_memory(make_host: MakeHost, far: Far) -> None:

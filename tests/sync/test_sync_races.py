@@ -74,7 +74,8 @@ async def test_a_remote_edit_listed_while_pushes_are_under_way_is_not_overwritte
 async def test_a_remote_edit_listed_while_deletions_are_under_way_is_not_deleted(
     host: Host, far: Far, meanwhile: Meanwhile
 ) -> None:
-    for name in [*MANY, "z.md"]:
+    kept = [f"kept{number}.md" for number in range(2 * len(MANY) + 2)]
+    for name in [*MANY, "z.md", *kept]:
         host.write(name, "base\n")
     await host.sync()
     for name in [*MANY, "z.md"]:
@@ -85,7 +86,7 @@ async def test_a_remote_edit_listed_while_deletions_are_under_way_is_not_deleted
     left = await host.sync()
 
     assert [] == left
-    assert {"z.md": "theirs\n"} == host.tree() == await far.contents()
+    assert {"z.md": "theirs\n", **dict.fromkeys(kept, "base\n")} == host.tree() == await far.contents()
 
 
 async def test_a_memory_that_goes_while_pushes_are_under_way_is_created_again(

@@ -451,6 +451,7 @@ async def test_what_a_killed_worker_left_half_done_is_cleared(host: Host, far: F
 async def test_directories_that_were_made_for_a_pull_go_with_their_last_memory(host: Host, far: Far) -> None:
     await far.write("a/b/note.md", "text\n")
     await far.write("c/note.md", "text\n")
+    await far.write("kept.md", "text\n")
     await host.sync()
     host.write("c/.note.md.swp", "open in an editor")
     (host.store.tree / "mine").mkdir()
