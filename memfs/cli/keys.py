@@ -98,7 +98,7 @@ def revoke(
 
     with _keys(data, database, config) as keys:
         gone = keys.revoke(key_id)
-    if gone.name == FIRST_KEY:
+    if gone.name.startswith(FIRST_KEY):
         typer.echo("memfs: the next start needs another key in the server's api-key file, or none", err=True)
     if as_json:
         print_json(_shown(gone))

@@ -25,11 +25,12 @@ def opened(data: Path | None, url: str | None, config: Path | None, *, make: boo
         RemoteUnavailable: PostgreSQL cannot be reached.
     """
     where = _where(data, url, config)
+    from memfs.server.prepared import make_directory
     from memfs.server.store.opening import open_database
 
     if isinstance(where, Path):
         if make:
-            where.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_directory(where.parent)
         elif not where.exists():
             raise ConfigError(f"there is no database {where}", remedy="Name the server's own with --data or --database")
     with closing(open_database(where)) as database:

@@ -7,6 +7,7 @@ and CA settings of the environment apply as httpx reads them; no proxy is asked 
 
 import asyncio
 import json
+import ssl
 from collections.abc import Mapping
 from contextlib import nullcontext
 from ipaddress import ip_address
@@ -23,6 +24,9 @@ from memfs.core.errors import AuthenticationFailed, ConfigError, InvalidRequest,
 Result = TypeVar("Result")
 
 _KEEPALIVE_S: Final = 30.0
+_OTHER_NAME: Final = frozenset({62, 64})
+"""OpenSSL's numbers of a certificate for another host and for another address."""
+_EXPIRED: Final = 10
 _REMEDY: Final = "Check the base URL, and that the server runs"
 
 
@@ -45,6 +49,7 @@ class Connection:
         self._base_url = str(url).rstrip("/")
         self._timeout_s = timeout_s
         self._connect_timeout_s = connect_timeout_s
+        self._has_answered = False
         self.offers_changes = False
         """Whether an answer has announced the change feed."""
         self._turn = asyncio.Semaphore(in_flight)
@@ -94,6 +99,7 @@ class Connection:
                 response = await self._client.request(method, url, content=content, headers=headers, timeout=limit)
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
             raise self._unreachable(error) from None
+        self._has_answered = True
         self.offers_changes = self.offers_changes or routes.ANNOUNCEMENT in response.headers
         if not response.is_success:
             self._raise(response)
@@ -131,9 +137,43 @@ class Connection:
         """Say what kept the answer away. Other texts of httpx are left out: one quotes a header, and so the key."""
         if isinstance(error, httpx.TimeoutException | TimeoutError):
             return RemoteUnavailable(f"{self._base_url} did not answer in time", remedy=_REMEDY)
+        tls_failure = _tls_failure(error)
+        if isinstance(tls_failure, ssl.SSLCertVerificationError):
+            return self._not_trusted(tls_failure)
+        if tls_failure is not None and not self._has_answered:
+            why = tls_failure.reason or type(tls_failure).__name__
+            return RemoteUnavailable(
+                f"{self._base_url} does not speak TLS as it should ({why})",
+                remedy=f"Try {self._base_url.replace('https://', 'http://', 1)} if it serves plain HTTP",
+            )
         if isinstance(error, httpx.ConnectError):
             return RemoteUnavailable(f"{self._base_url} cannot be reached ({error})", remedy=_REMEDY)
+        if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError) and not self._has_answered:
+            scheme, _, rest = self._base_url.partition("://")
+            if scheme == "http":
+                return RemoteUnavailable(
+                    f"{self._base_url} broke off without an answer ({type(error).__name__})",
+                    remedy=f"Check that the server runs; try https://{rest} if it serves HTTPS",
+                )
         return RemoteUnavailable(f"{self._base_url} broke off the answer ({type(error).__name__})", remedy=_REMEDY)
+
+    def _not_trusted(self, error: ssl.SSLCertVerificationError) -> RemoteUnavailable:
+        """Say what is wrong with the certificate, and what helps."""
+        remedy = "Name the file of its certificate, or of who signed it, in SSL_CERT_FILE"
+        if error.verify_code in _OTHER_NAME:
+            remedy = "Call it by a name or address that is in its certificate"
+        if error.verify_code == _EXPIRED:
+            remedy = "Have it get a new certificate, or set this host's clock"
+        return RemoteUnavailable(
+            f"the certificate of {self._base_url} is not trusted ({error.verify_message.rstrip('.')})", remedy=remedy
+        )
+
+
+def _tls_failure(error: BaseException | None) -> ssl.SSLError | None:
+    """Return the failure of TLS behind one of httpx, if there is one."""
+    while error is not None and not isinstance(error, ssl.SSLError):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def _parse_base_url(text: str) -> httpx.URL:

@@ -36,7 +36,9 @@ class Access:
         """
         token = _token(request)
         if not token:
-            raise AuthenticationFailed("the request has no API key", remedy="Send Authorization: Bearer KEY")
+            raise AuthenticationFailed(
+                "the request has no API key", remedy="Send Authorization: Bearer KEY, or x-api-key: KEY"
+            )
         caller = self._credentials.remembered(token) or await run_in_threadpool(self._credentials.find, token)
         if caller is None:
             raise AuthenticationFailed(

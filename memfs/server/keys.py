@@ -4,6 +4,7 @@ Used by the start of the server and by ``memfs keys``, beside running servers. S
 processes. Who opens the server with a key is told by `memfs.server.credentials`.
 """
 
+import logging
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -14,11 +15,12 @@ from memfs.core.attachment import Access
 from memfs.core.errors import ConcurrentChange, ConfigError, InvalidRequest, NotFound
 from memfs.server.store import rows, tables, turns
 from memfs.server.store.database import Database
-from memfs.server.store.stamps import Stamps, identifier
+from memfs.server.store.stamps import Stamps, identifier, moment
 from memfs.server.store.tokens import digest, new_key
 
 FIRST_KEY = "first key"
-"""The name of the key that a server makes for itself."""
+"""How the name of a key begins that a server makes for itself; one in a database with others has its date too."""
+_LOG = logging.getLogger(__name__)
 NAME_CHARACTERS = 255
 """Of a key's or a workspace's name, at most."""
 _KEYS = tables.api_keys.c
@@ -74,8 +76,7 @@ class Keys:
         # One that another process makes known in this moment is as good.
         with suppress(IntegrityError), self._database.write() as connection:
             if connection.execute(which).first() is None:
-                workspace_id = _first_workspace(connection).id
-                return self._add(connection, token, workspace_id, name=FIRST_KEY, access=Access.READ_WRITE)
+                return self._add_first(connection, token)
         with self._database.read() as connection:
             found = connection.execute(which).one()
         if found.revoked_at is not None:
@@ -134,6 +135,17 @@ class Keys:
                 turns.note_end(connection, key_id)
                 found = connection.execute(which).one()
             return _key(found)
+
+    def _add_first(self, connection: Connection, token: str) -> str:
+        name = FIRST_KEY
+        if connection.execute(select(_KEYS.id).limit(1)).first() is not None:
+            # As after a restore, in which the key of before has that name.
+            name = f"{FIRST_KEY} of {moment(self._stamps.now()):%Y-%m-%d}"
+        workspace_id = _first_workspace(connection).id
+        key_id = self._add(connection, token, workspace_id, name=name, access=Access.READ_WRITE)
+        if name != FIRST_KEY:
+            _LOG.info("the key in the data directory's api-key was not known yet: it is %s, %s", key_id, name)
+        return key_id
 
     def _add(self, connection: Connection, token: str, workspace_id: str, *, name: str, access: Access) -> str:
         at_us = self._stamps.next()

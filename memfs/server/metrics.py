@@ -8,15 +8,19 @@ Safe in any thread. With several processes the counts are kept in files of the d
 import os
 from collections.abc import Callable, Mapping, Sequence
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
 import memfs
+
+# When each counter began would be as many lines again, which nobody asks for.
+disable_created_metrics()  # type: ignore[no-untyped-call]  # untyped in prometheus-client
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 SHARED_DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
 NO_ROUTE = "none"
 """The route of a request that has none."""
+_OPERATIONS = ("created", "modified", "deleted", "redacted")
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
 
@@ -47,7 +51,11 @@ class Metrics:
             buckets=_SECONDS,
             registry=registry,
         )
-        self._versions = Counter("memfs_versions", "Versions written, by operation", ["operation"], registry=registry)
+        self._versions = Counter(
+            "memfs_versions", "Versions written or redacted, by operation", ["operation"], registry=registry
+        )
+        for operation in _OPERATIONS:
+            self._versions.labels(operation)
         self._failures = Counter("memfs_database_failures", "Requests that the database failed", registry=registry)
         measured = (
             ("memfs_waiters", "Requests that wait for a change", waiters),
@@ -68,10 +76,11 @@ class Metrics:
         self._seconds.labels(route).observe(seconds)
 
     def written(self, told: Mapping[str, Sequence[str]]) -> None:
-        """Count what a committed write told to the feed: kinds by store."""
+        """Count the versions in what a committed write told to the feed: kinds by store."""
         for kinds in told.values():
             for kind in kinds:
-                self._versions.labels(kind).inc()
+                if kind in _OPERATIONS:
+                    self._versions.labels(kind).inc()
 
     def failed(self) -> None:
         """Count a request that could not be served because of the database."""

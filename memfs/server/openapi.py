@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from starlette.routing import BaseRoute
 
 import memfs
+from memfs.api.routes import CHANGES, READY
 from memfs.server.described import Described, description_of
 
 _REFERENCE = "#/components/schemas/{model}"
@@ -25,9 +26,11 @@ _ERRORS = {
     413: "The body is larger than the server reads",
     429: "More requests than the server grants this credential; retry-after says when to go on",
     500: "The server failed; its log has the request's id",
-    503: "The server is stopping",
+    503: "Requests cannot be served now: the database does not answer, or the server is stopping",
     529: "The database cannot be used now",
 }
+_OPEN = frozenset({400, 405, 500})
+"""Refusals of what is not of the API."""
 _ENVELOPE: dict[str, Any] = {
     "type": "object",
     "required": ["type", "error", "request_id"],
@@ -89,7 +92,8 @@ def _operation(route: APIRoute, method: str, found: Described, schemas: dict[str
             {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
             for name in (part[1:-1] for part in kind if part.startswith("{"))
         ],
-        "responses": {"200": _answer("Done", _named(found.answer, schemas, "serialization"))} | _refusals(),
+        "responses": {"200": _answer("Done", _named(found.answer, schemas, "serialization"))}
+        | _refusals(_refused(route)),
     }
     if found.query is not None:
         operation["parameters"] += _parameters(found.query, schemas)
@@ -109,7 +113,8 @@ def _open(route: APIRoute) -> dict[str, Any]:
         "tags": ["operation"],
         "security": [],
         "parameters": [],
-        "responses": {"200": _answer("Done", schema, media)} | _refusals(),
+        "responses": {"200": _answer("Done", schema, media)}
+        | _refusals(_OPEN | ({503} if route.path == READY else set())),
     }
 
 
@@ -117,8 +122,14 @@ def _summary(route: APIRoute) -> str:
     return (route.description or route.name).splitlines()[0]
 
 
-def _refusals() -> dict[str, Any]:
-    return {str(status): _answer(text, {"$ref": "#/components/schemas/Error"}) for status, text in _ERRORS.items()}
+def _refused(route: APIRoute) -> frozenset[int]:
+    """Return the statuses with which an endpoint of the API may refuse."""
+    return frozenset(_ERRORS) - {503} - (frozenset() if route.path == CHANGES else {410})
+
+
+def _refusals(statuses: frozenset[int]) -> dict[str, Any]:
+    error = {"$ref": "#/components/schemas/Error"}
+    return {str(status): _answer(text, error) for status, text in _ERRORS.items() if status in statuses}
 
 
 _TAGS = frozenset({"memory_stores", "memories", "memory_versions", "changes", "sessions"})

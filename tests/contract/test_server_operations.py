@@ -59,6 +59,9 @@ def test_the_figures_say_what_was_answered_and_written(tmp_path: Path) -> None:
     assert requests("GET", "none", 404) == 1
     assert found['memfs_versions_total{operation="created"}'] == 1
     assert found['memfs_versions_total{operation="modified"}'] == 1
+    assert found['memfs_versions_total{operation="deleted"}'] == 0
+    assert found['memfs_versions_total{operation="redacted"}'] == 0
+    assert "_created" not in page
     assert found['memfs_request_seconds_count{route="/v1/memory_stores"}'] == 1
     assert found["memfs_waiters"] == 0
     assert found["memfs_database_bytes"] > 4_096
@@ -73,7 +76,8 @@ def test_a_server_without_its_database_lives_and_is_not_ready(tmp_path: Path) ->
         stop(running)
         answer = client.get("/readyz")
 
-        assert refusal(answer) == (529, "overloaded_error")
+        assert refusal(answer) == (503, "overloaded_error")
+        assert refusal(client.get("/v1/memory_stores/memstore_1")) == (529, "overloaded_error")
         assert client.get("/healthz").json() == {"status": "ok"}
         assert figures(client)["memfs_database_bytes"] == 0
 
@@ -122,6 +126,9 @@ def test_the_page_for_people_needs_nothing_from_elsewhere(raw: httpx.Client) -> 
     page = raw.get("/docs").text
 
     assert "POST /v1/memory_stores/{store_id}/memories/{memory_id}" in page
+    assert "x-api-key: KEY" in page
+    assert "<code>content</code></th><td>body, required: string" in page
+    assert page.count("<code>410</code>") == 1
     assert not re.search("<script|https?://|src=", page)
 
 

@@ -56,6 +56,41 @@ def test_commands_trust_what_the_environment_does(
     assert memfs.run("stores", "list", "--json").code == code
 
 
+@pytest.mark.parametrize(
+    ("trusted", "called", "said"),
+    [
+        (False, "https://127.0.0.1", "is not trusted (self-signed certificate). Name the file of its certificate"),
+        (True, "https://localhost", "Call it by a name or address that is in its certificate"),
+        (True, "http://127.0.0.1", "broke off without an answer"),
+    ],
+    ids=["not trusted", "another name", "plain"],
+)
+def test_a_command_says_in_one_line_why_it_gets_no_connection(
+    tmp_path: Path, secure: StoreServer, files: tuple[Path, Path], trusted: bool, called: str, said: str
+) -> None:
+    port = httpx.URL(secure.url).port
+    told = {"SSL_CERT_FILE": str(files[0])} if trusted else {}
+    memfs = Memfs.at_home(tmp_path, MEMFS_BASE_URL=f"{called}:{port}", MEMFS_API_KEY=secure.api_key, **told)
+
+    refused = memfs.run("stores", "list")
+
+    assert (refused.code, refused.err.count("\n")) == (7, 1)
+    assert said in refused.err
+    assert ("SSL_CERT_FILE" in refused.err) is not trusted
+    if called.startswith("http:"):
+        assert f"try https://127.0.0.1:{port} if it serves HTTPS" in refused.err
+
+
+def test_a_command_that_meets_no_tls_is_told_to_try_without(tmp_path: Path) -> None:
+    with serving(tmp_path / "data") as plain:
+        url = plain.url.replace("http://", "https://")
+        refused = Memfs.at_home(tmp_path, MEMFS_BASE_URL=url, MEMFS_API_KEY=plain.api_key).run("stores", "list")
+
+    assert (refused.code, refused.err.count("\n")) == (7, 1)
+    assert f"{url} does not speak TLS as it should (" in refused.err
+    assert f"Try {plain.url} if it serves plain HTTP" in refused.err
+
+
 def test_clients_that_do_not_trust_it_send_nothing(secure: StoreServer) -> None:
     with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
         httpx.get(f"{secure.url}/v1/memory_stores")

@@ -3,6 +3,7 @@
 import json
 import time
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,8 @@ def test_a_backup_of_a_running_server_is_served_by_another_with_the_same_keys(
     assert (0o700, 0o600) == (new.stat().st_mode & 0o777, (new / "memfs.db").stat().st_mode & 0o777)
     with serving(new) as server:
         assert server.key != old_key
+        names = [one["name"] for one in json.loads(home.run("keys", "list", "--data", new, "--json").out)]
+        assert names == ["first key", f"first key of {datetime.now(UTC):%Y-%m-%d}"]
         for key in (old_key, server.key):
             settings = {"MEMFS_BASE_URL": server.url, "MEMFS_API_KEY": key}
             assert b"text 11" == home.run("memories", "get", "notes", "/a.md", **settings).raw
@@ -89,15 +92,21 @@ def test_backup_and_restore_tell_programs_what_they_did(home: Memfs, data: Path,
 def test_what_is_refused_has_its_exit_code_and_changes_nothing(home: Memfs, data: Path, tmp_path: Path) -> None:
     file, missing, foreign = tmp_path / "memfs.backup", tmp_path / "missing", tmp_path / "notes.txt"
     foreign.write_text("notes")
+    (tmp_path / "taken.part").mkdir()
     assert 0 == home.run("backup", file, "--data", data).code
     for words, code, message in (
         (["backup", file, "--data", data], 6, "is there already"),
-        (["backup", missing / "file", "--data", data], 10, "No such file"),
+        (["backup", missing / "file", "--data", data], 10, "(No such file or directory). Check its name, and make"),
+        (["backup", foreign / "file", "--data", data], 10, "is no directory"),
+        (["backup", tmp_path / "taken", "--data", data], 10, "(Is a directory). Name a file"),
+        (["backup", tmp_path, "--data", data], 6, "is there already, and no file"),
         (["backup", tmp_path / "other", "--data", missing], 3, "there is no database"),
         (["backup", tmp_path / "other", "--data", data, "--database", "postgresql://h/d"], 2, "two databases"),
-        (["restore", file, "--data", data], 6, "in use"),
+        (["restore", file, "--data", data], 6, "the database is not empty: it has api keys. Restore into one"),
         (["restore", foreign, "--data", missing], 10, "no backup"),
-        (["restore", missing, "--data", missing], 10, "No such file"),
+        (["restore", missing, "--data", missing], 10, "(No such file or directory). Check its name"),
+        (["restore", tmp_path, "--data", missing], 10, "(Is a directory). Name a file"),
+        (["restore", file, "--data", foreign], 3, "cannot be used (File exists)"),
         (["versions", "prune", "--data", missing], 3, "there is no database"),
         (["versions", "prune", "--data", data, "--retention-days", "29"], 2, "30 or more"),
         (["versions", "prune", "--data", data, "--keep-newest", "9"], 2, "10 or more"),
@@ -106,6 +115,7 @@ def test_what_is_refused_has_its_exit_code_and_changes_nothing(home: Memfs, data
         done = home.run(*words)
         assert (code, "") == (done.code, done.out), words
         assert message in done.err
+        assert done.err.count("\n") == 1
 
     assert not missing.exists()
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["memfs.backup", "notes.txt"]

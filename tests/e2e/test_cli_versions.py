@@ -180,6 +180,16 @@ def test_restore_refuses_what_it_cannot_do_and_changes_nothing(memfs: Memfs, sto
     assert 4 == len(history(memfs, store))
 
 
+def test_redact_of_what_a_memory_still_holds_is_refused_input(memfs: Memfs, store: str) -> None:
+    """The API answers 400, not 409: repeating helps no more than with any other wrong request."""
+    head = put(memfs, store, "/a.md", b"one\n")
+
+    refused = memfs.run("versions", "redact", store, head, "--yes")
+
+    assert refused.code == 10
+    assert "Change or delete the memory first" in refused.err
+
+
 def test_redact_clears_a_version_for_good(memfs: Memfs, store: str) -> None:
     first = put(memfs, store, "/a.md", b"the secret")
     head = put(memfs, store, "/a.md", b"two")

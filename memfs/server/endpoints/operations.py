@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse
 
 from memfs.api import routes
 from memfs.core.errors import RemoteUnavailable
-from memfs.server import docs_page, metrics
+from memfs.server import docs_page, envelope, metrics
 from memfs.server.context import Parts
 
 router = APIRouter()
@@ -24,11 +24,15 @@ async def healthy() -> Response:
 
 @router.get(routes.READY, response_class=JSONResponse)
 def ready(request: Request) -> Response:
-    """Tell that requests can be served: the database answers, and the server is not about to end."""
+    """Tell that requests can be served: the database answers, and the server is not about to end. 503 otherwise."""
     parts = _parts(request)
-    if parts.waiters.is_closed:
-        raise RemoteUnavailable("the server is stopping", retry_after_s=1.0)
-    parts.store.check()
+    try:
+        if parts.waiters.is_closed:
+            raise RemoteUnavailable("the server is stopping", retry_after_s=1.0)  # noqa: TRY301  (answered as the other)
+        parts.store.check()
+    except RemoteUnavailable as error:
+        # What balancers know, which ask often: the log has it from the requests that it concerns.
+        return envelope.answer(error, request.scope, status=503)
     return JSONResponse({"status": "ok"})
 
 

@@ -5,6 +5,7 @@ the other. Both are all or nothing: a file has its name only when it is whole an
 transaction. One thread each.
 """
 
+import errno
 import fcntl
 import os
 import secrets
@@ -16,7 +17,7 @@ from pathlib import Path
 from sqlalchemy import Connection, Table, delete, func, insert, select
 from sqlalchemy.exc import DataError, IntegrityError
 
-from memfs.core.errors import AlreadyHeld, BackupUnusable, Conflicted, UsageError
+from memfs.core.errors import AlreadyHeld, BackupUnusable, Conflicted, StateUnavailable, UsageError
 from memfs.server.store import tables
 from memfs.server.store.backup_file import AT_ONCE, Digest, Reader, Writer
 from memfs.server.store.database import Database
@@ -24,6 +25,17 @@ from memfs.server.store.database import Database
 _ALL = tables.METADATA.sorted_tables
 """In an order in which every row finds what it refers to."""
 _IN_EVERY_DATABASE = {tables.server.name, tables.workspaces.name}
+
+_REMEDIES = {
+    errno.ENOENT: "Check its name, and make the directory that it is in",
+    errno.ENOTDIR: "Check its name: something on the way is no directory",
+    errno.EISDIR: "Name a file, not a directory",
+    errno.EACCES: "Choose a file and a directory that this user may use",
+    errno.EPERM: "Choose a file and a directory that this user may use",
+    errno.EROFS: "Choose a directory that can be written",
+    errno.ENOSPC: "Free space, or choose another directory",
+    errno.EDQUOT: "Free space, or choose another directory",
+}
 
 Watch = Callable[[int, int], None]
 """Called with the rows done and the rows there are, now and then."""
@@ -61,19 +73,20 @@ def back_up(
         Conflicted: The file is there, and is not to be overwritten.
         UsageError: It is the database.
         AlreadyHeld: Another backup writes it just now.
-        StateUnavailable, OSError: It cannot be written, for instance on a full disk.
+        StateUnavailable: It cannot be written, for instance on a full disk.
         RemoteUnavailable: The database cannot be read.
     """
     _refuse_existing(file, overwrite=overwrite)
     if database.is_sqlite and file.exists() and file.samefile(str(database.engine.url.database)):
         raise UsageError(f"{file} is the database itself", remedy="Choose another name")
-    with _part(file) as part:
-        with Writer(part) as writer, database.read() as connection:
-            copied = _write(connection, writer, watch)
-        _fsync(part)
-        _refuse_existing(file, overwrite=overwrite)
-        part.replace(file)
-    _fsync(file.parent)
+    with _told_of_this_host(file, "written"):
+        with _part(file) as part:
+            with Writer(part) as writer, database.read() as connection:
+                copied = _write(connection, writer, watch)
+            _fsync(part)
+            _refuse_existing(file, overwrite=overwrite)
+            part.replace(file)
+        _fsync(file.parent)
     return copied
 
 
@@ -82,9 +95,9 @@ def check(file: Path) -> None:
 
     Raises:
         BackupUnusable: It is none.
-        OSError: It cannot be read.
+        StateUnavailable: It cannot be read.
     """
-    with Reader(file):
+    with _told_of_this_host(file, "read"), Reader(file):
         pass
 
 
@@ -95,13 +108,13 @@ def restore(file: Path, database: Database, *, watch: Watch = lambda _done, _all
 
     Raises:
         BackupUnusable: The file is no backup, is damaged, or is another release's; the database stays empty.
-        Conflicted: The database is in use.
+        Conflicted: The database is not empty.
         RemoteUnavailable: The database cannot be written, for instance on a full disk.
-        OSError: The file cannot be read.
+        StateUnavailable: The file cannot be read.
     """
     counts: dict[str, int] = {}
     try:
-        with Reader(file) as reader, database.write() as connection:
+        with _told_of_this_host(file, "read"), Reader(file) as reader, database.write() as connection:
             _empty(connection)
             for table in _ALL:
                 counts[table.name] = 0
@@ -151,8 +164,8 @@ def _empty(connection: Connection) -> None:
         most = 1 if table.name in _IN_EVERY_DATABASE else 0
         if len(connection.execute(select(*table.primary_key.columns).limit(most + 1)).all()) > most:
             raise Conflicted(
-                f"the database is in use: it has {table.name.replace('_', ' ')}",
-                remedy="Restore into an empty one: another --data DIR or --database URL",
+                f"the database is not empty: it has {table.name.replace('_', ' ')}",
+                remedy="Restore into one on which no server was started yet: another --data DIR or --database URL",
             )
     for name in _IN_EVERY_DATABASE:
         connection.execute(delete(tables.METADATA.tables[name]))
@@ -164,6 +177,18 @@ def _refuse_existing(file: Path, *, overwrite: bool) -> None:
         raise Conflicted(f"{file} is there already", remedy="Choose another name, or add --force")
     if not is_ordinary and (file.is_symlink() or file.exists()):
         raise Conflicted(f"{file} is there already, and no file", remedy="Choose another name")
+
+
+@contextmanager
+def _told_of_this_host(file: Path, what: str) -> Iterator[None]:
+    """Say what this host refuses to do with the file, and what helps."""
+    try:
+        yield
+    except OSError as error:
+        raise StateUnavailable(
+            f"the backup {file} cannot be {what} ({error.strerror})",
+            remedy=_REMEDIES.get(error.errno or 0, "Choose another FILE"),
+        ) from None
 
 
 @contextmanager

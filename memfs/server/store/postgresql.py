@@ -3,6 +3,7 @@
 Used by `memfs.server.store.opening`. Safe in any thread; any number of processes and hosts may share one database.
 """
 
+import re
 from contextlib import ExitStack
 
 import psycopg
@@ -31,6 +32,8 @@ _FULL = frozenset({"53100", "53200"})
 _GONE = ("08", "57P", "25006")
 """Beginnings: no connection; the server is starting or ending; it only follows another one."""
 
+_INVALID = re.compile(r"connection is bad: (invalid (?:port number|\w+ value)\b.*)")
+"""What libpq says of a setting before it connects to anything."""
 _NAME_TABLES_ONLY = ("23", "42")
 """Beginnings of failures, broken constraint and wrong statement, whose first line shows no value."""
 
@@ -95,9 +98,11 @@ def _check(engine: Engine) -> None:
         with engine.connect() as connection:
             encoding = connection.scalar(text("SHOW server_encoding"))
     except DBAPIError as error:
-        if not isinstance(error.orig, psycopg.OperationalError):
+        wrong = _wrong_setting(error.orig)
+        if wrong is not None:
             raise ConfigError(
-                "the database URL has a parameter that PostgreSQL does not know", remedy="Check what follows the ?"
+                f"the database URL has {wrong}",
+                remedy="Correct it in --database, MEMFS_DATABASE_URL or server.database",
             ) from None
         raise RemoteUnavailable(
             f"the PostgreSQL database cannot be reached ({_why(error.orig)})",
@@ -109,7 +114,17 @@ def _check(engine: Engine) -> None:
         )
 
 
-def _why(error: psycopg.OperationalError) -> str:
+def _wrong_setting(error: BaseException | None) -> str | None:
+    """Return which part of a URL cannot be right, whatever runs there; of its value only a port or a mode."""
+    told = str(error).partition("\n")[0]
+    if not isinstance(error, psycopg.OperationalError):
+        found = re.search(r'connection option "(\w+)"|bad value for (\w+)', told)
+        return f"a wrong parameter {found[1] or found[2]}" if found else "a parameter that PostgreSQL does not know"
+    found = _INVALID.match(told)
+    return f"an {found[1]}" if found else None
+
+
+def _why(error: BaseException | None) -> str:
     """Return the cause in PostgreSQL's own words, without the connection that it repeats first."""
     first = str(error).partition("\n")[0]
     return first.rpartition("FATAL:")[2].strip() if "FATAL:" in first else first.rpartition(": ")[2]

@@ -224,12 +224,12 @@ def test_what_is_no_file_is_not_replaced(database: Database, file: Path, make: A
         back_up(database, file, overwrite=True)
 
 
-def test_a_database_in_use_is_not_restored_into(database: Database, other: Database, file: Path) -> None:
+def test_a_database_that_is_not_empty_is_not_restored_into(database: Database, other: Database, file: Path) -> None:
     back_up(database, file)
     fill(other)
     before = content(other)
 
-    with pytest.raises(Conflicted, match="in use"):
+    with pytest.raises(Conflicted, match="is not empty"):
         restore(file, other)
     assert content(other) == before
 
