@@ -16,6 +16,7 @@ from typing import NoReturn
 from memfs import logs
 from memfs.config import Settings, default_state, load, remote_settings
 from memfs.core.attachment import Attachment, WantedStore, check_wanted, parse_wanted
+from memfs.core.conflicts import ConflictPolicy
 from memfs.core.errors import MemfsError, UsageError
 from memfs.core.limits import Limits
 from memfs.core.names import Names
@@ -65,6 +66,7 @@ async def _run(given: argparse.Namespace, settings: Settings) -> None:
         clock=time,
         poll_s=given.poll or settings.worker.poll_s,
         drain_timeout_s=given.drain_timeout or settings.worker.drain_timeout_s,
+        policy=ConflictPolicy(settings.worker.conflicts),
     )
     remote = Retrying(HttpRemote(found.base_url, found.api_key), attempts=ATTEMPTS)
     try:

@@ -13,7 +13,7 @@ from memfs.core.brakes import AT_LEAST, WINDOW_S, Counted, Reason, is_too_much
 from memfs.core.paths import StorePath
 from memfs.core.plan import Side
 from memfs.core.reconcile import Action
-from memfs.state.braking import Deletion, Halt
+from memfs.state.braking import Deletion, Halt, describe
 from worker.replica import Replica, Seen
 
 log = logging.getLogger(__name__)
@@ -104,19 +104,6 @@ def note(replica: Replica, halt: Halt | None) -> None:
     for side, path in braking.accepted - replica.deletions_seen.keys():
         if side is Side.REMOTE or replica.remote.is_verified:
             braking.settle(side, path)
-
-
-def describe(halt: Halt) -> str:
-    """Return a halt in words."""
-    match halt.reason:
-        case Reason.MANY_LOCAL:
-            return f"{halt.deletions} of {halt.memories} memories are gone here"
-        case Reason.MANY_REMOTE:
-            return f"{halt.deletions} of {halt.memories} memories are gone on the remote"
-        case Reason.ROOT_REPLACED:
-            return f"the directory of its files is another one, and {halt.deletions} of {halt.memories} are missing"
-        case Reason.REMOTE_EMPTY:
-            return f"the remote has nothing, and {halt.memories} memories are known"
 
 
 def _counted(replica: Replica, wanted: Wanted) -> Counted:

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from memfs.core.attachment import Attachment, WantedStore
+from memfs.core.conflicts import ConflictPolicy
 from memfs.core.errors import MemfsError, RemoteUnavailable, Unsynced
 from memfs.core.limits import Limits
 from memfs.core.names import Names
@@ -54,6 +55,7 @@ class Options:
     clock: Clock
     poll_s: float
     drain_timeout_s: float
+    policy: ConflictPolicy = ConflictPolicy.MERGE
 
 
 async def serve(options: Options, remote: Remote) -> None:
@@ -204,7 +206,7 @@ class _Service:
         options = self._options
         replica = Replica(
             attachment, options.layout.store(attachment.store_id), self._remote, self._owner, self._owner.tell,
-            names=options.names, limits=options.limits, clock=options.clock,
+            names=options.names, limits=options.limits, clock=options.clock, policy=options.policy,
         )  # fmt: skip
         runner = Runner(replica, self._gate, poll_s=options.poll_s)
         runner.on_archived = partial(self._archived, attachment)

@@ -52,6 +52,7 @@ def status(state: options.State = None, config: options.Config = None, as_json: 
 
 def _print_stores(found: "list[StoreSummary]", mount: dict[str, Any], *, is_watched: bool) -> None:
     from memfs.cli.output import print_table, printable
+    from memfs.state.braking import describe
 
     now = time.time()
     print_table(
@@ -69,6 +70,11 @@ def _print_stores(found: "list[StoreSummary]", mount: dict[str, Any], *, is_watc
     )
     for one in found:
         notes = [f"error: {one.sync_error[1]}"] if one.sync_error else []
+        if one.halt:
+            notes.append(
+                f"halted: {describe(one.halt)}: nothing is deleted until you say `memfs resume {one.attachment.slug}` "
+                "with --accept or --restore"
+            )
         notes += [f"problem: {problem.path}: {problem.message}" for problem in one.problems]
         notes += [f"conflict: the other text of a file is {copy}: merge the two, then delete it" for copy in one.copies]
         for note in notes:
@@ -105,6 +111,7 @@ def _as_json(one: "StoreSummary", mount: dict[str, Any], *, is_watched: bool) ->
         "problems": [asdict(problem) for problem in one.problems],
         "conflicts": [asdict(conflict) for conflict in one.conflicts],
         "conflict_copies": list(one.copies),
+        "halt": asdict(one.halt) if one.halt else None,
         "last_sync_at": one.last_sync_at,
         "error": dict(zip(("code", "message"), one.sync_error, strict=True)) if one.sync_error else None,
     }

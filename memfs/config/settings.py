@@ -78,6 +78,10 @@ class WorkerTable(_Table):
 
     poll_s: Seconds = Field(default=2.0, description="Seconds between two looks for remote edits")
     drain_timeout_s: Seconds = Field(default=20.0, description="Longest time a stopping worker goes on pushing")
+    conflicts: Literal["merge", "remote", "local"] = Field(
+        default="merge",
+        description="Of two edits: merge them by lines, or the remote's or the local one keeps the name",
+    )
 
 
 class ServerTable(_Table):

@@ -40,6 +40,19 @@ class Halt:
     since: float
 
 
+def describe(halt: Halt) -> str:
+    """Return a halt in words."""
+    match halt.reason:
+        case Reason.MANY_LOCAL:
+            return f"{halt.deletions} of {halt.memories} memories are gone here"
+        case Reason.MANY_REMOTE:
+            return f"{halt.deletions} of {halt.memories} memories are gone on the remote"
+        case Reason.ROOT_REPLACED:
+            return f"the directory of its files is another one, and {halt.deletions} of {halt.memories} are missing"
+        case Reason.REMOTE_EMPTY:
+            return f"the remote has nothing, and {halt.memories} memories are known"
+
+
 class Braking:
     """The brakes' memory of one store."""
 
@@ -133,13 +146,13 @@ class Braking:
 
 def read_halt(connection: sqlite3.Connection) -> Halt | None:
     """Return the halt that is recorded, None where there is none."""
-    if connection.execute("PRAGMA user_version").fetchone()[0] < BRAKES_SINCE:
+    [(version,)] = connection.execute("PRAGMA user_version").fetchall()
+    if version < BRAKES_SINCE:
         return None
-    row = connection.execute("SELECT reason, deletions, memories, since FROM halt").fetchone()
-    if row is None:
-        return None
-    reason, deletions, memories, since = row
-    return Halt(reason=Reason(reason), deletions=deletions, memories=memories, since=since)
+    rows = connection.execute("SELECT reason, deletions, memories, since FROM halt").fetchall()
+    for reason, deletions, memories, since in rows:
+        return Halt(reason=Reason(reason), deletions=deletions, memories=memories, since=since)
+    return None
 
 
 _DELETIONS = "SELECT at, side, path, version_id, content_sha256, memories, kept FROM deletions ORDER BY at"

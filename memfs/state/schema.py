@@ -64,7 +64,7 @@ CREATE TABLE problems (
 -- Paths where the sides are not equal yet.
 CREATE TABLE pending (
     path  TEXT PRIMARY KEY,
-    state TEXT NOT NULL                       -- pending: owed; held: a name that programs use while saving
+    state TEXT NOT NULL                       -- pending: owed; held: a name used while saving; halted: by a brake
 ) WITHOUT ROWID;
 -- Conflicts whose copy still lies beside its path.
 CREATE TABLE conflicts (

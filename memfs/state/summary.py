@@ -14,6 +14,7 @@ from memfs.core.attachment import Attachment
 from memfs.core.conflicts import is_conflict_copy, original_name
 from memfs.core.paths import StorePath
 from memfs.state.attachments import attached, detached
+from memfs.state.braking import Halt, read_halt
 from memfs.state.database import open_to_read
 from memfs.state.layout import Layout
 from memfs.state.problems import Conflict, Problem, read_conflicts, read_problems
@@ -36,6 +37,8 @@ class StoreSummary:
     """Code and message, while the remote cannot be worked with."""
     conflict_copies: tuple[str, ...] = ()
     """Every conflict copy in the store, whichever host made it."""
+    halt: Halt | None = None
+    """Why nothing is deleted until somebody decides."""
 
     @property
     def pending(self) -> int:
@@ -53,6 +56,8 @@ class StoreSummary:
         """Return in one word how the store stands, given whether a worker runs."""
         if self.sync_error:
             return self.sync_error[0]
+        if self.halt:
+            return "halted"
         if self.last_sync_at is None:
             return "never synced"
         if self.pending:
@@ -79,7 +84,7 @@ class MemoryFacts:
     size_bytes: int
     updated_at: str
     state: str
-    """synced, pending, held, conflict or refused; unknown where the worker has not seen the path."""
+    """synced, pending, held, halted, conflict or refused; unknown where the worker has not seen the path."""
     reason: str
     """Why it is refused, else ""."""
     file: SyncedFile | None = None
@@ -151,6 +156,7 @@ def summary(connection: sqlite3.Connection, attachment: Attachment) -> StoreSumm
         last_sync_at=last_sync_at,
         sync_error=(code, message) if code else None,
         conflict_copies=_conflict_copies(connection),
+        halt=read_halt(connection),
     )
 
 

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from memfs.core.attachment import Access, Attachment
+from memfs.core.brakes import Reason
 from memfs.core.errors import RemoteUnavailable
 from memfs.core.paths import StorePath
 from memfs.core.plan import Side
 from memfs.core.tree_requests import Identity
 from memfs.state.attachments import attach
 from memfs.state.baseline import Agreed
+from memfs.state.braking import Halt, describe
 from memfs.state.layout import Layout
 from memfs.state.problems import Conflict, Problem
 from memfs.state.reader import StateReader
@@ -76,6 +78,21 @@ def test_what_the_worker_recorded_is_summed_up_while_it_has_the_database_open(la
     assert (CONFLICT,) == found.conflicts
     assert 5.0 == found.last_sync_at
     assert ("remote_unavailable", "nobody answers") == found.sync_error
+
+
+def test_a_halted_store_says_so_whatever_else_is_owed(layout: Layout) -> None:
+    halt = Halt(reason=Reason.MANY_REMOTE, deletions=9, memories=20, since=3.0)
+    with StoreState(layout.store("memstore_1")) as state, state.transaction():
+        state.set_pending({"/b.md": "halted"})
+        state.set_synced(5.0)
+        state.braking.set_halt(halt)
+
+    (found,) = summaries(layout)
+
+    assert halt == found.halt
+    assert "halted" == found.state(is_watched=True)
+    assert "9 of 20 memories are gone on the remote" == describe(halt)
+    assert "halted" == facts(layout, "/b.md").state
 
 
 @pytest.mark.parametrize(
