@@ -37,7 +37,8 @@ class Descriptors:
 
     def adopt(self, node: Node, descriptor: int) -> None:
         """Take over a descriptor that was just opened for a linked node."""
-        self.close(node)
+        if node.descriptor != CLOSED:
+            self.close(node)
         node.descriptor = descriptor
         self._recent[node.nodeid] = node
         self._shrink(self._capacity)

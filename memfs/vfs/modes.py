@@ -5,6 +5,7 @@ program took away is remembered in one that means nothing in a mount (set-uid, s
 """
 
 import stat
+from functools import lru_cache
 
 _PERMISSIONS = 0o777
 _REMEMBERED = ((stat.S_IWUSR, stat.S_ISVTX), (stat.S_IRUSR, stat.S_ISGID), (stat.S_IXUSR, stat.S_ISUID))
@@ -12,6 +13,7 @@ _MARKS = stat.S_ISVTX | stat.S_ISGID | stat.S_ISUID
 WRITE_BITS = 0o222
 
 
+@lru_cache(maxsize=1_024)
 def backing(mode: int, *, is_directory: bool) -> int:
     """Return the bits to give the backing entry for ``mode``; set-uid, set-gid and sticky cannot be asked for."""
     bits = mode & _PERMISSIONS

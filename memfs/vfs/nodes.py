@@ -172,8 +172,10 @@ class NodeTable:
         del children_of(before)[node.name]
         children_of(parent)[name] = node
         node.parent, node.name = parent, name
-        for moved in below(node):
-            moved.local_only = None
+        node.local_only = None
+        if node.children:
+            for moved in below(node):
+                moved.local_only = None
         self._collect(before)
 
     def release(self, node: Node) -> None:

@@ -38,12 +38,12 @@ class Renames:
     def rename(self, parent: int, name: bytes, new_parent: int, new_name: bytes) -> None:
         """Give an entry another name; a file, or an empty directory, that has it goes."""
         source, target = self._end(parent, name), self._end(new_parent, new_name)
-        _check_open(source, target)
+        _check_open(source)
         store = self._mounted.store_of(source.directory)
         if store is not target.directory.store:
             raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
         moving = os.stat(name, dir_fd=source.descriptor, follow_symlinks=False)
-        replaced = _stat(target)
+        replaced = self._replaced(target)
         if replaced is not None and replaced.st_ino == moving.st_ino:
             return
         more = self._check(source, target, moving, replaced)
@@ -58,6 +58,17 @@ class Renames:
     def _end(self, parent: int, name: bytes) -> _End:
         directory = self._mounted.directory(parent)
         return _End(directory, self._mounted.descriptors.of(directory), name)
+
+    def _replaced(self, target: _End) -> os.stat_result | None:
+        """Return what has the new name: mostly nothing, and then the question costs less than an exception."""
+        if target.name not in children_of(target.directory) and not os.access(
+            target.name, os.F_OK, dir_fd=target.descriptor, follow_symlinks=False
+        ):
+            return None
+        try:
+            return os.stat(target.name, dir_fd=target.descriptor, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
 
     def _check(self, source: _End, target: _End, moving: os.stat_result, replaced: os.stat_result | None) -> int:
         """Return by how many memories the store grows, or refuse what cannot become a memory."""
@@ -104,7 +115,8 @@ class Renames:
         node = children_of(source.directory).get(source.name)
         replaced = children_of(target.directory).get(target.name)
         self._mounted.keep(replaced)
-        _check_open(source, target)
+        _check_open(source)
+        _check_open(target)
         os.rename(source.name, target.name, src_dir_fd=source.descriptor, dst_dir_fd=target.descriptor)
         source.directory.listing_is_fresh = target.directory.listing_is_fresh = False
         store = self._mounted.store_of(source.directory)
@@ -119,9 +131,9 @@ class Renames:
             self._mounted.tell(InvalidateEntry(target.directory.nodeid, target.name))
 
 
-def _check_open(*ends: _End) -> None:
+def _check_open(end: _End) -> None:
     """Refuse where so few descriptors are left that one had to go for another: its number may mean another by now."""
-    if any(end.directory.descriptor != end.descriptor for end in ends):
+    if end.directory.descriptor != end.descriptor:
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
 
@@ -130,10 +142,3 @@ def _check_kinds(*, is_directory: bool, replaces_directory: bool) -> None:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
     if replaces_directory and not is_directory:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-
-
-def _stat(end: _End) -> os.stat_result | None:
-    try:
-        return os.stat(end.name, dir_fd=end.descriptor, follow_symlinks=False)
-    except FileNotFoundError:
-        return None
