@@ -14,17 +14,18 @@ from pathlib import Path
 from typing import NoReturn
 
 from memfs import logs
-from memfs.config import Settings, default_state, load, remote_settings
+from memfs.config import DEFAULT_BASE_URL, RemoteSettings, Settings, default_state, load, remote_settings
 from memfs.core.attachment import Attachment, WantedStore, check_wanted, parse_wanted
 from memfs.core.conflicts import ConflictPolicy
-from memfs.core.errors import MemfsError, UsageError
+from memfs.core.errors import ConfigError, MemfsError, UsageError
 from memfs.core.limits import Limits
 from memfs.core.names import Names
+from memfs.core.worker_requests import encode_reply
 from memfs.remote.http import HttpRemote
 from memfs.remote.retrying import Retrying
 from memfs.state.attachments import attached
 from memfs.state.layout import Layout
-from worker.service import Options, serve, sync_once
+from worker.service import Options, answer_once, serve, sync_once
 
 ATTEMPTS = 3
 """How often a call is made before its failure shuts the gate for the whole remote."""
@@ -57,7 +58,7 @@ async def _run(given: argparse.Namespace, settings: Settings) -> None:
     wanted = [parse_wanted(text) for text in given.store] if given.store else settings.wanted_stores()
     wanted = wanted or [_as_before(one) for one in attached(layout)]
     check_wanted(wanted)
-    found = remote_settings(given.base_url, given.api_key_file, settings=settings)
+    found = _remote_settings(given, settings)
     options = Options(
         layout=layout,
         wanted=wanted,
@@ -70,9 +71,23 @@ async def _run(given: argparse.Namespace, settings: Settings) -> None:
     )
     remote = Retrying(HttpRemote(found.base_url, found.api_key), attempts=ATTEMPTS)
     try:
-        await (sync_once if given.once else serve)(options, remote)
+        if given.control:
+            reply = await answer_once(options, remote, sys.stdin.buffer.readline())
+            sys.stdout.buffer.write(encode_reply(reply))
+        else:
+            await (sync_once if given.once else serve)(options, remote)
     finally:
         await remote.aclose()
+
+
+def _remote_settings(given: argparse.Namespace, settings: Settings) -> RemoteSettings:
+    try:
+        return remote_settings(given.base_url, given.api_key_file, settings=settings)
+    except ConfigError:
+        if not given.control:
+            raise
+        # Most of what is asked here needs no remote: what does is refused by it.
+        return RemoteSettings(base_url=given.base_url or DEFAULT_BASE_URL, api_key="none")
 
 
 def _as_before(attachment: Attachment) -> WantedStore:
@@ -91,6 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--poll", type=_seconds, metavar="SECONDS", help="between two looks for remote edits")
     parser.add_argument("--drain-timeout", type=_seconds, metavar="SECONDS", help="longest time to drain at the end")
     parser.add_argument("--once", action="store_true", help="sync until nothing is left to do, then exit")
+    parser.add_argument("--control", action="store_true", help="answer the one request on standard input, then exit")
     return parser
 
 

@@ -103,7 +103,7 @@ class Conflicting:
             made=made.made if made else (),
             read_again=(copy,),
             conflict=Conflict(
-                path=path, copy_path=copy, local_sha256=memory.content_sha256, remote_sha256=file.content_sha256,
+                path=path, copy_path=copy, local_sha256=file.content_sha256, remote_sha256=memory.content_sha256,
                 since=self._replica.clock.time(),
             ),
         )  # fmt: skip

@@ -31,6 +31,7 @@ STORE_S = 60.0
 """Seconds between two looks whether the store was archived meanwhile."""
 RESETTLE_S = 0.05
 """How long a file that changed under the worker's hands is left alone where nobody waits for it to settle."""
+_CATCH_UP_POLL_S = 0.02
 _SCAN = "scan"
 
 
@@ -52,6 +53,7 @@ class Runner:
         self._clock = replica.clock.monotonic
         self._wake = asyncio.Event()
         self._has_news = True
+        self._scans = 0
         replica.on_suspects = self._suspect
         self._scan_wanted: Settling[str] = Settling()
         self._scan_due = self._listing_due = self._poll_due = 0.0
@@ -162,6 +164,23 @@ class Runner:
             await replica.far.list_all()
             replica.suspects &= known | replica.local.files.keys()
 
+    async def scan(self) -> None:
+        """Look at the tree, and change nothing."""
+        with disk_trouble(self._where):
+            await self._scan()
+
+    async def catch_up(self, until: float) -> None:
+        """Wait, beside `run`, until everything that was written before is on the remote, or until that moment."""
+        scans, self._scan_due, self._poll_due = self._scans, 0.0, 0.0
+        self._standing.forget_pauses()
+        self._wake.set()
+        while self._clock() < until:
+            replica = self.replica
+            is_quiet = not self._has_news and len(replica.dirty) == 0 and not replica.owes
+            if self._scans > scans and is_quiet and replica.remote.is_verified:
+                return
+            await self._sleep(_CATCH_UP_POLL_S)
+
     async def settle(self, wait_s: float) -> None:
         """Take turns without a rest until nothing is due within ``wait_s`` seconds.
 
@@ -258,6 +277,7 @@ class Runner:
         replica.open_root()
         replica.saw_everything(await asyncio.to_thread(replica.near.scan, replica.known))
         self._has_news = True
+        self._scans += 1
         if self._listing is None:
             await asyncio.to_thread(replica.contents.prune, replica.kept_contents())
         self.on_scan()

@@ -1,15 +1,15 @@
 """The worker as a process: which stores, one runner for each, signals, and the end.
 
-`serve` keeps the stores in sync until a signal asks it to stop, then drains; `sync_once` syncs and returns. One control
-thread (asyncio); watchdog's threads only tell it that something happened. One worker for a state (``worker.lock``).
+`serve` keeps the stores in sync until a signal asks it to stop, then drains; `sync_once` syncs and returns;
+`answer_once` does one request of the command line. One control thread (asyncio), and one worker for a state
+(``worker.lock``).
 """
 
 import asyncio
 import logging
 import random
 import signal
-from collections.abc import Callable, Coroutine, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -20,11 +20,14 @@ from memfs.core.errors import MemfsError, RemoteUnavailable, Unsynced
 from memfs.core.limits import Limits
 from memfs.core.names import Names
 from memfs.core.tree_requests import Reload
+from memfs.core.worker_requests import Reply
 from memfs.health import notify
 from memfs.remote.attach import resolve
 from memfs.remote.protocol import Remote
 from memfs.state.attachments import attach, attached
 from memfs.state.layout import Layout
+from worker.control import Control
+from worker.control_socket import serving_control
 from worker.disk import disk_trouble
 from worker.gate import Gate
 from worker.lock import worker_lock
@@ -32,12 +35,12 @@ from worker.owner import MountOwner
 from worker.replica import Clock, Replica
 from worker.runner import Runner
 from worker.watch import Watch
+from worker.watching import watch_tree
 
 log = logging.getLogger(__name__)
 
 ONCE_WAIT_S = 5.0
 """How long `sync_once` waits for what is not due yet: a deletion's window, a file in the middle of being written."""
-UNWATCHED_SCAN_S = 5.0
 PATIENCE_S = 5.0
 """A remote that has not said by then which stores there are is not waited for, where they are known from before."""
 _SHOWN = 10
@@ -90,6 +93,21 @@ async def sync_once(options: Options, remote: Remote) -> None:
             service.close()
 
 
+async def answer_once(options: Options, remote: Remote, line: bytes) -> Reply:
+    """Do one request on the stores that are attached, without a worker that runs.
+
+    Raises:
+        AlreadyHeld: A worker works on this state.
+        StateDamaged, StateUnavailable: As `serve`.
+    """
+    with disk_trouble(str(options.layout.root)), worker_lock(options.layout):
+        service = _Service(options, remote)
+        try:
+            return await service.answer(line)
+        finally:
+            service.close()
+
+
 class _Service:
     def __init__(self, options: Options, remote: Remote) -> None:
         self._options = options
@@ -123,14 +141,27 @@ class _Service:
         if left:
             raise Unsynced(f"{len(left)} {_paths(left)} not synced: {_named(left)}", remedy="See `memfs status`")
 
+    async def answer(self, line: bytes) -> Reply:
+        await self._attach(attached(self._options.layout), is_certain=False)
+        for runner in self._runners.values():
+            await runner.scan()
+
+        async def drain(timeout_s: float) -> None:
+            for runner in self._runners.values():
+                await runner.drain(timeout_s)
+
+        return await Control(lambda: self._runners, drain).answer(line)
+
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
         for number in _STOP:
             loop.add_signal_handler(number, self._asked_to_stop)
         loop.add_signal_handler(signal.SIGUSR1, self._look)
         self._watch = Watch()
+        control = Control(lambda: self._runners, self._catch_up)
         try:
-            await self._work()
+            async with serving_control(self._options.layout.worker_socket, control.answer):
+                await self._work()
         finally:
             await _cancel(self._tasks.values())
         if not self._attached.is_set():
@@ -212,7 +243,7 @@ class _Service:
         runner.on_archived = partial(self._archived, attachment)
         self._runners[attachment.store_id] = runner
         if self._watch is not None and not self._stop.is_set():
-            self._watch_tree(self._watch, runner)
+            watch_tree(self._watch, runner)
             self._tasks[attachment.store_id] = self._task(runner.run())
 
     def _archived(self, archived: Attachment) -> None:
@@ -232,31 +263,6 @@ class _Service:
             self._watch.remove(runner.replica.layout.tree)
         await _cancel([task] if task else [])
         runner.replica.close()
-
-    # ----------------------------------------------------------------------------------------------------- watching
-
-    def _watch_tree(self, watch: Watch, runner: Runner) -> None:
-        loop = asyncio.get_running_loop()
-        root = runner.replica.layout.tree
-        if not watch.add(root, _from_any_thread(loop, runner.changed), _from_any_thread(loop, runner.want_scan)):
-            runner.scan_s = UNWATCHED_SCAN_S
-            return
-        runner.on_scan = partial(self._compare_watches, watch, runner)
-
-    def _compare_watches(self, watch: Watch, runner: Runner) -> None:
-        root = runner.replica.layout.tree
-        if watch.is_complete(root, runner.replica.local.directories) or runner.scan_s == UNWATCHED_SCAN_S:
-            return
-        log.info("some directories of %s had no watch: watching it anew", root)
-        if watch.renew(root) and watch.is_complete(root, runner.replica.local.directories):
-            runner.want_scan()
-            return
-        log.warning(
-            "some directories of %s cannot be watched, so the tree is scanned every %g s; raise "
-            "fs.inotify.max_user_watches",
-            root, UNWATCHED_SCAN_S,
-        )  # fmt: skip
-        runner.scan_s = UNWATCHED_SCAN_S
 
     # ------------------------------------------------------------------------------------------------------- signals
 
@@ -279,6 +285,11 @@ class _Service:
         stores = "1 store" if count == 1 else f"{count} stores"
         notify(ready=True, status=stores)
         log.info("attached: %s", stores)
+
+    async def _catch_up(self, timeout_s: float) -> None:
+        """Wait until everything that was written before is on the remote, for at most so long."""
+        until = self._options.clock.monotonic() + timeout_s
+        await asyncio.gather(*(runner.catch_up(until) for runner in list(self._runners.values())))
 
     async def _drain(self) -> None:
         timeout_s = self._options.drain_timeout_s
@@ -324,15 +335,6 @@ def _known(options: Options) -> list[Attachment]:
         if one is not None:
             found.append(replace(attachment, access=one.access))
     return found
-
-
-def _from_any_thread(loop: asyncio.AbstractEventLoop, call: Callable[..., None]) -> Callable[..., None]:
-    def tell(*arguments: bytes) -> None:
-        # The loop may be closed already while the last events come in.
-        with suppress(RuntimeError):
-            loop.call_soon_threadsafe(call, *arguments)
-
-    return tell
 
 
 def _paths(left: Sequence[str]) -> str:

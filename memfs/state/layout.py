@@ -68,6 +68,11 @@ class Layout:
         return self.root / "mount.sock"
 
     @property
+    def worker_socket(self) -> Path:
+        """Where the command line asks the worker."""
+        return self.root / "worker.sock"
+
+    @property
     def worker_lock(self) -> Path:
         """Held by the one worker of this state."""
         return self.root / "worker.lock"

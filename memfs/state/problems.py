@@ -30,7 +30,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """Two edits of one path: the remote's kept the name, the local bytes are at ``copy_path``."""
+    """Two edits of one path: the losing bytes are at ``copy_path``, whose name tells by their digest which they are."""
 
     path: str
     copy_path: str

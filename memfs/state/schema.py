@@ -70,8 +70,8 @@ CREATE TABLE pending (
 CREATE TABLE conflicts (
     path          TEXT NOT NULL,
     copy_path     TEXT PRIMARY KEY,
-    local_sha256  TEXT NOT NULL,              -- the bytes in the copy
-    remote_sha256 TEXT NOT NULL,              -- the bytes that kept the name
+    local_sha256  TEXT NOT NULL,              -- the bytes that were written here
+    remote_sha256 TEXT NOT NULL,              -- the remote's; the copy's name says which of the two are in it
     since         REAL NOT NULL
 ) WITHOUT ROWID;
 """

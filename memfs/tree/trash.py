@@ -1,13 +1,16 @@
 """How displaced bytes are called in ``trash/``: when they were last written, and the path they had.
 
 ``20260803T101500.123456789Z~notes%2Fa.md``; a second file of that name has ``Z.2~``. Used by `memfs.tree.swap`,
-`memfs.vfs` and the worker.
+`memfs.vfs`, the worker and ``memfs trash``. How long a file has been there tells its ctime, which a move sets.
 """
 
 import datetime as dt
 import os
 import re
+import stat
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote, unquote
@@ -79,3 +82,37 @@ def under_free_name(name: str, make: Callable[[str], _Made]) -> _Made:
             return make(name if count == 1 else name.replace("~", f".{count}~", 1))
         except FileExistsError:
             count += 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Displaced:
+    """A file in trash: the path that it had, "" where its name does not tell, and since when it is there."""
+
+    name: str
+    path: str
+    size_bytes: int
+    since: float
+    """Unix seconds."""
+
+
+def displaced(trash: Path) -> list[Displaced]:
+    """Return what is in trash, the newest first."""
+    found = []
+    with os.scandir(trash) as names:
+        for one in names:
+            with suppress(FileNotFoundError):
+                status = one.stat(follow_symlinks=False)
+                if stat.S_ISREG(status.st_mode):
+                    path = path_in(one.name) or ""
+                    # A name that was cut does not tell the whole path.
+                    path = "" if len(one.name) >= _NAME_BYTES else path
+                    found.append(Displaced(name=one.name, path=path, size_bytes=status.st_size, since=status.st_ctime))
+    return sorted(found, key=lambda one: (one.since, one.name), reverse=True)
+
+
+def empty(trash: Path, until: float) -> int:
+    """Delete for good what is in trash since ``until`` (unix seconds) or longer; return how many files went."""
+    gone = [one for one in displaced(trash) if one.since <= until]
+    for one in gone:
+        (trash / one.name).unlink(missing_ok=True)
+    return len(gone)
