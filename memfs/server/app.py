@@ -57,14 +57,7 @@ def create_app(
         metrics: What it counts.
         threads: Where its endpoints run; started before the first request.
     """
-    app = FastAPI(
-        docs_url=None,
-        redoc_url=None,
-        openapi_url=None,
-        redirect_slashes=False,
-        # What requests hold is nobody else's: nothing of them goes to collectors that the environment may name.
-        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
-    )
+    app = _bare_application()
     app.state.parts = Parts(
         store=store,
         access=Access(credentials, strict_beta=options.strict_beta),
@@ -90,6 +83,17 @@ def create_app(
     app.add_exception_handler(Exception, _failed)
     observed = Observed(app, metrics, access_log=options.access_log)
     return envelope.Envelope(observed, stamps)
+
+
+def _bare_application() -> FastAPI:
+    return FastAPI(
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+        # What requests hold is nobody else's: nothing of them goes to collectors that the environment may name.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+    )
 
 
 async def _refused(request: Request, error: Exception) -> Response:

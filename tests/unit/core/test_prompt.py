@@ -28,13 +28,13 @@ def sections(text: str) -> list[str]:
 
 
 def test_each_store_is_told_with_name_path_access_description_and_instructions() -> None:
-    text = prompt([NOTES, MANUAL], "/work/memory")
+    text = prompt([NOTES, MANUAL], "/agents/memory")
 
     assert (
         "\n"
         "## team-notes\n"
         "\n"
-        "Path: /work/memory/team-notes\n"
+        "Path: /agents/memory/team-notes\n"
         "Access: read_write (create, change, rename and delete files as you like)\n"
         "\n"
         "Name:\n"
@@ -53,7 +53,7 @@ def test_each_store_is_told_with_name_path_access_description_and_instructions()
         "\n"
         "## manual\n"
         "\n"
-        "Path: /work/memory/manual\n"
+        "Path: /agents/memory/manual\n"
         "Access: read_only (every change fails with a read-only error)\n"
         "\n"
         "Name:\n"
@@ -63,13 +63,13 @@ def test_each_store_is_told_with_name_path_access_description_and_instructions()
 
 
 def test_the_rules_of_the_stores_come_first() -> None:
-    text = prompt([NOTES], "/work/memory", Limits(memory_bytes=1_024, memories=2_000))
+    text = prompt([NOTES], "/agents/memory", Limits(memory_bytes=1_024, memories=2_000))
 
     head = text[: text.index("## team-notes")]
-    assert "/work/memory" in head
+    assert "/agents/memory" in head
     assert "1,024 bytes" in head
     assert "at most 2,000" in head
-    assert "/work/memory/.memfs" in head
+    assert "/agents/memory/.memfs" in head
 
 
 def test_an_archived_store_is_read_only_whatever_was_asked_for() -> None:
