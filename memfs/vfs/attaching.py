@@ -12,7 +12,7 @@ from memfs.state.attachments import attached
 from memfs.vfs.mounted import Mounted
 from memfs.vfs.nodes import Node, below, children_of
 from memfs.vfs.shown.outdating import outdate_all
-from memfs.vfs.store import ServedStore, count_memories
+from memfs.vfs.store import ServedStore
 from memfs.vfs.values import ROOT, InvalidateEntry, InvalidateInode
 
 
@@ -52,7 +52,7 @@ class Attaching:
         self._mounted.descriptors.close_recent()
         outdate_all(self._mounted)
         for store in self._mounted.stores.values():
-            store.memories = count_memories(store.places.tree, self._mounted.policy)
+            store.recount()
             for node in list(below(store.root)):
                 self._refresh(node)
 

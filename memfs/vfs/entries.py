@@ -65,7 +65,7 @@ class Entries:
         node = self._added(directory, name, found)
         self._descriptors.adopt(node, descriptor)
         node.local_only = is_local_only
-        store.memories += not is_local_only
+        store.grew(not is_local_only)
         store.writes.changed(node.inode, self._mounted.clock_ns())
         if stat.S_IMODE(found.st_mode) != wanted:
             os.fchmod(descriptor, wanted)
@@ -90,7 +90,7 @@ class Entries:
         store = self._mounted.store_of(directory)
         is_memory = not self._policy.is_local_only_file(directory.relative_of(name))
         self._remove(directory, name, os.unlink)
-        store.memories -= is_memory
+        store.grew(-is_memory)
 
     def rmdir(self, parent: int, name: bytes) -> None:
         """Remove an empty directory."""

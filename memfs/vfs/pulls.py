@@ -77,7 +77,7 @@ class Pulls:
     def _replaced(self, store: ServedStore, request: Replace, done: Swap) -> None:
         names = _names(request.path)
         if request.expect is None:
-            store.memories += self._is_memory(names)
+            store.grew(self._is_memory(names))
         node = _find(store, names)
         if done.identity is not None:
             store.writes.is_new(done.identity.inode)
@@ -87,12 +87,12 @@ class Pulls:
         self._announce(store, names, done.made, Event.MADE if request.expect is None else Event.EDITED)
 
     def _removed(self, store: ServedStore, path: str) -> None:
-        store.memories -= self._is_memory(_names(path))
+        store.grew(-self._is_memory(_names(path)))
         self._gone(store, path)
 
     def _moved(self, store: ServedStore, request: Move, done: Swap) -> None:
         names, target = _names(request.path), _names(request.target)
-        store.memories += self._is_memory(target) - self._is_memory(names)
+        store.grew(self._is_memory(target) - self._is_memory(names))
         node = _find(store, names)
         if node is not None:
             self._mounted.table.move(node, self._directory(store, target[:-1]), target[-1])

@@ -53,7 +53,7 @@ class Renames:
         if is_too_full and self._saves(source, target, is_directory=is_directory):
             self._policy.check_count(store.memories - 1, 1)
         self._act(source, target)
-        store.memories += more
+        store.grew(more)
 
     def _end(self, parent: int, name: bytes) -> _End:
         directory = self._mounted.directory(parent)

@@ -11,7 +11,7 @@ from memfs.core.attachment import Attachment
 from memfs.core.errors import StoreReadOnly
 from memfs.state.layout import StoreLayout
 from memfs.state.reader import StateReader
-from memfs.tree.local import Kind, scan
+from memfs.tree.descent import DIRECTORY_FLAGS, open_directory
 from memfs.tree.owner import OwnerLock
 from memfs.tree.places import Places
 from memfs.vfs.policy import Policy
@@ -38,6 +38,8 @@ class ServedStore:
         self.layout = layout
         self.attach(attachment)
         self.writes = Writes()
+        self._policy = policy
+        self._memories: int | None = None
         self.node: Node | None = None
         """Its directory at the mount's root, once it has one."""
         self.shown: dict[int, ShownNode] = {}
@@ -47,7 +49,6 @@ class ServedStore:
         self._lock.acquire(LOCK_TIMEOUT_S)
         try:
             self.places = Places(layout)
-            self.memories = count_memories(self.places.tree, policy)
         except BaseException:
             self._lock.release()
             raise
@@ -74,6 +75,23 @@ class ServedStore:
         """What is served, as a value."""
         return MountedStore(attachment=self.attachment, layout=self.layout)
 
+    @property
+    def memories(self) -> int:
+        """How many memories it holds: counted when this is first asked, so that a mount is ready at once."""
+        if self._memories is None and self.is_attached:
+            directory = os.open(".", DIRECTORY_FLAGS, dir_fd=self.places.tree)
+            self._memories = _count_memories(directory, b"", self._policy)
+        return self._memories or 0
+
+    def grew(self, by: int) -> None:
+        """Take in that so many memories were made, or, below 0, went; who has not been counted yet will be later."""
+        if self._memories is not None:
+            self._memories += by
+
+    def recount(self) -> None:
+        """Forget how many memories it holds: the tree changed behind the mount."""
+        self._memories = None
+
     def check_writable(self) -> None:
         """Refuse a change where programs may make none.
 
@@ -95,7 +113,23 @@ class ServedStore:
         self._lock.release()
 
 
-def count_memories(tree: int, policy: Policy) -> int:
-    """Return how many files below the directory ``tree`` are memories."""
-    entries = scan(tree, lambda directory: not policy.is_local_only_directory(directory))
-    return sum(entry.kind is Kind.FILE and not policy.is_local_only_file(entry.relative) for entry in entries)
+def _count_memories(directory: int, above: bytes, policy: Policy) -> int:
+    """Return how many files below a directory, which is closed then, are memories, without a look at any of them."""
+    count, below = 0, []
+    try:
+        with os.scandir(directory) as found:
+            for item in found:
+                if item.is_dir(follow_symlinks=False):
+                    below.append(item.name)
+                elif item.is_file(follow_symlinks=False):
+                    count += not policy.is_local_only_file(above + os.fsencode(item.name))
+        for name in below:
+            relative = above + os.fsencode(name)
+            if policy.is_local_only_directory(relative):
+                continue
+            opened = open_directory(directory, name)
+            if opened is not None:
+                count += _count_memories(opened, relative + b"/", policy)
+    finally:
+        os.close(directory)
+    return count

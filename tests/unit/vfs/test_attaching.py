@@ -136,7 +136,7 @@ def test_refresh_shows_what_was_changed_behind_the_mount(case: Any) -> None:
     assert served.statfs(notes).files_free == 10_000 - 2
 
 
-def test_memories_are_counted_at_the_start_local_only_names_are_not(case: Any) -> None:
+def test_memories_in_the_tree_are_counted_local_only_names_are_not(case: Any) -> None:
     tree = case.tree("notes")
     for name in ("a.md", "b~", ".git/config", "d/e/f.md", "__pycache__/x.pyc", "d/__pycache__/y.pyc"):
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
@@ -150,6 +150,24 @@ def test_memories_are_counted_at_the_start_local_only_names_are_not(case: Any) -
     created(served, notes, b"last.md")
     with pytest.raises(StoreFull):
         created(served, notes, b"more.md")
+
+
+@pytest.mark.parametrize("asks_first", [True, False])
+def test_the_count_of_memories_is_right_whenever_it_is_first_asked(case: Any, asks_first: bool) -> None:
+    for name in ("a.md", "b.md", "c~"):
+        (case.tree("notes") / name).write_text("")
+    served = case.serve(Limits(memories=5))
+    notes = notes_of(served)
+    if asks_first:
+        assert served.statfs(notes).files_free == 3
+
+    created(served, notes, b"d~")
+    served.unlink(notes, b"a.md")
+    served.rename(notes, b"b.md", notes, b"b~")
+    served.rename(notes, b"c~", notes, b"c.md")
+    created(served, notes, b"e.md")
+
+    assert served.statfs(notes).files_free == 3
 
 
 def test_a_renamed_directory_may_not_overfill_its_store(case: Any) -> None:
