@@ -42,6 +42,7 @@ format: setup  ## format and mend what ruff can mend
 bench-fs: setup  ## the mount beside ext4, bindfs and rclone over the same files, as ratios
 	@.ci/bench-tools
 	@$(bin)/python bench/filesystem.py
+	@$(bin)/python bench/starting.py
 
 bench-pulls: setup  ## how soon a remote edit, once applied, is seen through the mount
 	@$(bin)/python bench/pulls.py

@@ -159,18 +159,22 @@ def _row(name: str, cells: list[str]) -> str:
 
 def _targets(rates: Rates) -> Iterator[str]:
     for target, measured in _measured_targets(rates):
-        verdict = "met   " if measured >= target.ratio else "MISSED"
         sides = rates[target.operation]
         paired = sorted(ours / theirs for ours, theirs in zip(sides[MEMFS], sides[target.against], strict=True))
         spread = f"runs: {_ratio(paired[0])} to {_ratio(paired[-1])}"
         measure = f"{target.operation:<28}{_ratio(measured):>6} of {target.against:<7}"
-        yield f"{verdict}  {measure} target: {target.ratio:g} or more ({spread})"
+        yield f"{verdict(measured >= target.ratio)}  {measure} target: {target.ratio:g} or more ({spread})"
 
 
 def _measured_targets(rates: Rates) -> Iterator[tuple[Target, float]]:
     for target in TARGETS:
         if target.operation in rates:
             yield target, median_ratio(rates, target.operation, target.against)
+
+
+def verdict(is_met: bool) -> str:
+    """Return the word before a target, the same width either way."""
+    return "met   " if is_met else "MISSED"
 
 
 def _figure(rate: float) -> str:
