@@ -8,7 +8,8 @@ Threading: callbacks run in the session's thread, one at a time; counts may be r
 
 import errno
 import logging
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from memfs.core.errors import MemfsError
@@ -18,6 +19,7 @@ log = logging.getLogger(__name__)
 
 Send = Callable[[int, Any], int]
 Callback = Callable[..., None]
+_NO_NAMES = (b"", b".", b"..")
 
 
 class Upcalls:
@@ -36,7 +38,12 @@ class Upcalls:
 
 
 def one_reply(
-    operation: Callable[..., Any], send: Send, undo: Callable[[Any], None] | None = None, *, count: list[int]
+    operation: Callable[..., Any],
+    send: Send,
+    undo: Callable[[Any], None] | None = None,
+    *,
+    count: list[int],
+    names: Sequence[int] = (),
 ) -> Callback:
     """Return a callback that answers a request with ``send(request, operation(*arguments))`` or with an errno.
 
@@ -45,11 +52,14 @@ def one_reply(
         send: Gives the one answer, as its last step; returns a negative number when the kernel no longer waits.
         undo: Takes back what ``operation`` returned when the kernel never learned of it.
         count: The request's counter.
+        names: Which arguments are names of entries; what can be none is answered EINVAL.
     """
 
     def callback(req: int, *arguments: lib.Foreign) -> None:
         count[0] += 1
         try:
+            for place in names:
+                _check_name(arguments[place])
             result = operation(*arguments)
             status = send(req, result)
         except (OSError, MemfsError) as error:
@@ -62,6 +72,12 @@ def one_reply(
                 _undo(undo, result)
 
     return callback
+
+
+def _check_name(name: bytes) -> None:
+    """Refuse what no kernel sends: from here on a name is taken as it is."""
+    if name in _NO_NAMES or b"/" in name or b"\0" in name:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
 
 
 def by_caller(usual: Callback, own: Callback, pid: Callable[[], int]) -> Callback:

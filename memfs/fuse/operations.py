@@ -30,6 +30,11 @@ KERNEL_OPENS_SINCE_MINOR = 29
 
 _SET_MODE, _SET_UID, _SET_GID, _SET_SIZE, _SET_ATIME, _SET_MTIME = (1 << bit for bit in range(6))
 _NS = 1_000_000_000
+_NAMES = {
+    **dict.fromkeys(("lookup", "mknod", "mkdir", "unlink", "rmdir", "create"), (1,)),
+    "symlink": (2,), "link": (2,), "rename": (1, 3),
+}  # fmt: skip
+"""Which arguments of an upcall are names."""
 
 
 class _Upcall(NamedTuple):
@@ -88,7 +93,9 @@ class Operations:
             "readdir": _Upcall(self.readdir, answers.listing),
             "statfs": _Upcall(self.statfs, answers.statistics),
         }
-        made = {name: one_reply(*upcall, count=cell(name)) for name, upcall in table.items()}
+        made = {
+            name: one_reply(*upcall, count=cell(name), names=_NAMES.get(name, ())) for name, upcall in table.items()
+        }
         return {"init": no_reply(self.init), **made, **self._announced(table, made)}
 
     def _announced(self, table: Mapping[str, _Upcall], made: Mapping[str, Callback]) -> dict[str, Callback]:
@@ -105,7 +112,7 @@ class Operations:
         return {
             name: by_caller(
                 made[name],
-                one_reply(operation, table[name].send, table[name].undo, count=count),
+                one_reply(operation, table[name].send, table[name].undo, count=count, names=_NAMES.get(name, ())),
                 lambda: announcer.pid if announcer.is_under_way else 0,
             )
             for name, operation in operations.items()

@@ -193,6 +193,34 @@ def test_any_request_is_answered_once_and_leaves_nothing(
     world.close()
 
 
+@pytest.mark.parametrize("name", [b"", b".", b"..", b"a/b", b"/", b"../notes"])
+def test_what_is_no_name_goes_no_further(name: bytes, quick: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = Served(quick)
+    kernel = Kernel(Operations(world.filesystem, OpenUpcalls.AUTO, Announcer()), monkeypatch)
+    kernel.call("lookup", ROOT, b"notes")
+    (home,) = kernel.lookups
+    kernel.call("create", home, b"a.md", 0o644, ctypes.pointer(lib.FileInfo(flags=os.O_WRONLY)))
+    before = sorted(path.name for path in world.tree("notes").rglob("*"))
+    info = ctypes.pointer(lib.FileInfo(flags=os.O_WRONLY | os.O_CREAT))
+
+    answers = [
+        kernel.call("lookup", home, name),
+        kernel.call("unlink", home, name),
+        kernel.call("rmdir", home, name),
+        kernel.call("mkdir", home, name, 0o755),
+        kernel.call("create", home, name, 0o644, info),
+        kernel.call("mknod", home, name, 0o644, 0),
+        kernel.call("symlink", b"target", home, name),
+        kernel.call("link", home, home, name),
+        kernel.call("rename", home, b"a.md", home, name),
+        kernel.call("rename", home, name, home, b"b.md"),
+    ]
+
+    assert [errno.EINVAL] * len(answers) == answers
+    assert before == sorted(path.name for path in world.tree("notes").rglob("*"))
+    world.close()
+
+
 def descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))  # noqa: PTH208  (a listing's own descriptor counts once)
 
