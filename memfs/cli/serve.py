@@ -45,6 +45,7 @@ def serve(
     """
     from memfs import config as settings_room
     from memfs import health, logs
+    from memfs.server.descriptors import raise_limit
 
     settings = settings_room.load(config)
     logs.set_up(settings.logging.level)
@@ -63,6 +64,7 @@ def serve(
         typer.echo(f"serving memory stores at {url} (API key in {directory / 'api-key'})")
         health.notify(ready=True, status=url)
 
+    raise_limit()
     processes = workers or settings.server.workers
     if processes > 1:
         from memfs.server.workers import serve_with_workers

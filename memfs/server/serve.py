@@ -19,6 +19,7 @@ import uvicorn
 from memfs.server.app import create_app
 from memfs.server.connection import Connection
 from memfs.server.credentials import Credentials
+from memfs.server.descriptors import Shortage
 from memfs.server.listening import BACKLOG, listen
 from memfs.server.metrics import Metrics
 from memfs.server.neighbours import Neighbours
@@ -36,6 +37,8 @@ _GRACE_S = 10
 _IDLE_S = 75
 """Longer than clients keep an idle connection, so that it is they who close it and no request meets a closed one."""
 _TICKS_OF_A_SECOND = 10
+_AT_ONCE = 1
+"""Connections that the loop accepts in one go. Without a descriptor it tries, and tells of, each of them in vain."""
 _DEFAULTS = ServerOptions()
 _LOG = logging.getLogger(__name__)
 
@@ -110,7 +113,7 @@ class StoreServer:
         certificate, key = options.tls or (None, None)
         self._server = _Uvicorn(
             uvicorn.Config(
-                app, http=Connection, ws="none", lifespan="off", server_header=False, backlog=BACKLOG,
+                app, http=Connection, ws="none", lifespan="off", server_header=False, backlog=_AT_ONCE,
                 timeout_graceful_shutdown=_GRACE_S, timeout_keep_alive=_IDLE_S,
                 proxy_headers=False,  # nobody asks where a client is
                 ssl_certfile=certificate, ssl_keyfile=key,
@@ -153,7 +156,10 @@ class _Uvicorn(uvicorn.Server):
         self._on_ready, self._on_stop, self._on_second = on_ready, on_stop, on_second
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().set_exception_handler(Shortage(time.monotonic))
         await super().startup(sockets=sockets)
+        for listening in sockets or ():
+            listening.listen(BACKLOG)  # set to `_AT_ONCE` by the loop
         self._on_ready()
 
     async def on_tick(self, counter: int) -> bool:

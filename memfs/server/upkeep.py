@@ -67,10 +67,12 @@ class Upkeep:
                 _LOG.info("erased the bytes of what was deleted before")
         except MemfsError as error:
             if not self._is_told:
-                _LOG.warning("what was deleted is not erased yet: %s", error)
+                _LOG.warning("what was deleted may not be erased yet: %s", error)
             self._is_told = True
         except Exception:  # noqa: BLE001  (told with its trace, and the server goes on)
-            _LOG.exception("what was deleted is not erased yet")
+            if not self._is_told:
+                _LOG.exception("what was deleted may not be erased yet")
+            self._is_told = True
         else:
             self._is_told = False
 

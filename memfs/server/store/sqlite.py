@@ -3,6 +3,7 @@
 Used by `memfs.server.store.opening`. Safe in any thread; several processes may share one file.
 """
 
+import errno
 import os
 import sqlite3
 import time
@@ -34,6 +35,9 @@ def sqlite_database(path: Path) -> Database:
     if not path.exists():
         # Only then: to close a file gives up the locks that this process has on it.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    if not os.access(path, os.R_OK | os.W_OK):
+        # SQLite would open it for reading, and fail with the first write.
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     _keep_a_log(path)
     engine = sqlite_engine(path)
     writing = immediate(engine)
@@ -159,4 +163,10 @@ def _foreseen(error: DBAPIError) -> MemfsError | None:
         return RemoteUnavailable("the database is busy", retry_after_s=1.0, remedy="Try again in a moment")
     if "disk is full" in str(error.orig):
         return RemoteUnavailable("the server's disk is full", remedy="Free space on the server")
+    if "readonly database" in str(error.orig):
+        return RemoteUnavailable("the server may not write its database", remedy="Check its data directory")
+    if "unable to open database file" in str(error.orig):
+        return RemoteUnavailable(
+            "the server cannot open its database", remedy="Check its data directory, and how many files it may open"
+        )
     return None
