@@ -82,7 +82,13 @@ def run(
         operations = Operations(served, options.open_upcalls, announcer)
         with bare.covered(point):
             session = Session(operations, point, allow_other=options.allow_other)
-        remounts = Remounts(session.mount, lambda: _read_only(served), session.notify_entry, session.notify_inode)
+        remounts = Remounts(
+            session.mount,
+            lambda: _read_only(served),
+            served.kernel_holds,
+            session.notify_entry,
+            session.notify_inode,
+        )
         session.start(on_end=signals.wake)
         # Closed in the reverse order: while a notice is on its way, the session answers the program that it waits for.
         stack.callback(session.close)

@@ -27,6 +27,7 @@ class Remounts:
     Args:
         whole: The mount.
         wanted: Tells the names at its root that are read-only now.
+        told: Takes the names that the kernel holds read-only, whenever they may be others.
         entry: Has the kernel forget a name; returns 0 or a negative errno.
         inode: The same for what is known of a node.
     """
@@ -35,10 +36,12 @@ class Remounts:
         self,
         whole: Mount,
         wanted: Callable[[], Iterable[str]],
+        told: Callable[[frozenset[str]], None],
         entry: Callable[[int, bytes], int],
         inode: Callable[[int], int],
     ) -> None:
-        self._whole, self._wanted, self._entry, self._inode = whole, wanted, entry, inode
+        self._whole, self._wanted, self._told = whole, wanted, told
+        self._entry, self._inode = entry, inode
         self._may_mount = os.geteuid() == 0
 
     def names(self) -> list[str]:
@@ -54,6 +57,7 @@ class Remounts:
             self._call("down", wrong)
         if missing := sorted(wanted - right):
             self._call("read-only", missing)
+        self._told(frozenset(self.names()))
 
     def forget_entry(self, parent: int, name: bytes) -> int:
         """Have the kernel forget a name, after taking down what is mounted there."""

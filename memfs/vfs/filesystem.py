@@ -29,7 +29,7 @@ from memfs.vfs.pulls import Pulls
 from memfs.vfs.renames import Renames
 from memfs.vfs.shown.directory import Shown
 from memfs.vfs.shown.node import ShownNode
-from memfs.vfs.shown.outdating import changed, forget
+from memfs.vfs.shown.outdating import changed, forget, held
 from memfs.vfs.space import statistics
 from memfs.vfs.values import (
     Attributes,
@@ -109,6 +109,11 @@ class FileSystem:
     def ownership(self) -> Ownership:
         """Who owns everything in the mount."""
         return self._mounted.ownership
+
+    def kernel_holds(self, slugs: frozenset[str]) -> None:
+        """Note which stores the kernel, too, refuses to change: ``.memfs/status.json`` tells it."""
+        with self._lock:
+            held(self._mounted, slugs)
 
     def lookup(self, parent: int, name: bytes) -> Attributes:
         """Find a name in a directory, and count one lookup of its node.

@@ -46,6 +46,8 @@ class Mounted:
     """By store id, in the order of the mount."""
     root_changed_ns: int = 0
     """The time that the mount's root shows."""
+    kernel_holds: frozenset[str] = frozenset()
+    """The slugs of the stores that the kernel, too, refuses to change."""
     outdated: Counter[bytes] = field(default_factory=Counter)
     """How often each text of ``.memfs`` became another: who follows the name sees another file."""
 

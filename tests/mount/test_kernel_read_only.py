@@ -4,6 +4,7 @@ Only root may have the kernel do so (`by_kernel`): for anybody else the same hol
 """
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -42,6 +43,12 @@ def held(mounted: Any) -> list[str]:
     """Return what the kernel holds read-only, as the mount tells it."""
     names: list[str] = mounted.ask(Ping()).facts["kernel_read_only"]
     return names
+
+
+def shown(mounted: Any) -> dict[str, str | None]:
+    """Return by whom each store is read-only, as programs in the mount read it."""
+    stores = json.loads((mounted.point / ".memfs/status.json").read_text())["stores"]
+    return {one["slug"]: one["read_only_by"] for one in stores}
 
 
 def parts(point: Path) -> list[str]:
@@ -289,9 +296,16 @@ def test_a_mount_that_hangs_is_detached_whole(manual: Any) -> None:
     assert 0 == manual.ended()
 
 
-def test_who_refuses_is_told_by_status(manual: Any) -> None:
+def test_who_refuses_is_told_by_status(manual: Any, until: Until) -> None:
     command = [sys.executable, "-I", "-m", "memfs.cli", "status", "--state", manual.layout.root]
     told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout
 
     (line,) = [line for line in told.splitlines() if line.startswith("manual")]
-    assert f"read_only ({'kernel' if by_kernel('manual') else 'policy'})" in line
+    by = "kernel" if by_kernel("manual") else "policy"
+    assert f"read_only ({by})" in line
+    assert {"notes": None, "manual": by} == shown(manual)
+
+    attached(manual, "notes", writable=["manual"])
+    assert Answer() == manual.ask(Reload())
+
+    until(lambda: {"notes": by, "manual": None} == shown(manual))

@@ -46,7 +46,8 @@ class Making:
         found = [_standing(store) for store in stores]
         is_certain = all(one.error is None for one in found)
         if part is Part.STATUS:
-            return Text(status_text(found, is_watched=is_watched(self._mounted.layout)), when_ns, is_certain)
+            holds, watched = self._mounted.kernel_holds, is_watched(self._mounted.layout)
+            return Text(status_text(found, is_watched=watched, kernel_holds=holds), when_ns, is_certain)
         copies = {one.attachment.slug: one.summary.copies for one in found if one.summary is not None}
         return Text(conflicts_text(copies), when_ns, is_certain)
 

@@ -90,6 +90,13 @@ def changed(mounted: Mounted, store: ServedStore, paths: Iterable[str]) -> None:
             outdate(mounted, node)
 
 
+def held(mounted: Mounted, slugs: frozenset[str]) -> None:
+    """Take in which stores the kernel, too, refuses to change."""
+    if slugs != mounted.kernel_holds:
+        mounted.kernel_holds = slugs
+        _outdate_text(mounted, Part.STATUS)
+
+
 def outdate_all(mounted: Mounted) -> None:
     """Take in that anything may be otherwise: stores came or went, a worker began, trees changed behind the mount."""
     for store in mounted.stores.values():

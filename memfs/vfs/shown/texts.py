@@ -5,7 +5,7 @@ JSON is one fact a line, so that `grep` finds it. A name that is no UTF-8 is sho
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -40,9 +40,9 @@ def path_text(relative: bytes) -> str:
     return "/" + relative.decode(errors="backslashreplace")
 
 
-def status_text(stores: Sequence[Standing], *, is_watched: bool) -> bytes:
-    """Return how each store stands, given whether a worker runs."""
-    return _json({"stores": [_status(one, is_watched=is_watched) for one in stores]})
+def status_text(stores: Sequence[Standing], *, is_watched: bool, kernel_holds: Container[str] = ()) -> bytes:
+    """Return how each store stands, given whether a worker runs and which slugs the kernel, too, holds read-only."""
+    return _json({"stores": [_status(one, kernel_holds, is_watched=is_watched) for one in stores]})
 
 
 def conflicts_text(copies: Mapping[str, Mapping[str, str]]) -> bytes:
@@ -84,13 +84,15 @@ def memory_state(facts: MemoryFacts, kept: Kept) -> str:
     return facts.state if is_same or facts.state in {"refused", "held"} else "pending"
 
 
-def _status(one: Standing, *, is_watched: bool) -> dict[str, Any]:
+def _status(one: Standing, kernel_holds: Container[str], *, is_watched: bool) -> dict[str, Any]:
     attachment, found, error = one
+    refused_by = "kernel" if attachment.slug in kernel_holds else "policy"
     told: dict[str, Any] = {
         "slug": attachment.slug,
         "id": attachment.store_id,
         "name": attachment.name,
         "access": (Access.READ_WRITE if attachment.is_writable else Access.READ_ONLY).value,
+        "read_only_by": None if attachment.is_writable else refused_by,
         "archived": attachment.archived,
     }
     if found is None:
