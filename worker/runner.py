@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from memfs.core.attachment import Attachment
 from memfs.core.errors import MemfsError, RemoteUnavailable, StateDamaged, StateUnavailable, StoreReadOnly
 from memfs.core.plan import Side
+from worker.beside import Beside
 from worker.cycle import Cycle, Decided
 from worker.disk import disk_trouble
 from worker.gate import Gate
@@ -53,14 +54,18 @@ class Runner:
         self._clock = replica.clock.monotonic
         self._wake = asyncio.Event()
         self._has_news = True
-        self._scans = 0
+        self._scans_begun = self._scans_done = 0
         replica.on_suspects = self._suspect
         self._scan_wanted: Settling[str] = Settling()
         self._scan_due = self._listing_due = self._poll_due = 0.0
         self._store_due = self._clock() + STORE_S
         self._standing = Standing(replica, gate, self._look_anew)
         self._where = f"the state of the store {replica.attachment.name}"
-        self._listing: asyncio.Task[None] | None = None
+        self._listing, self._following = Beside(self._wake.set), Beside(self._wake.set)
+        self._has_heard = False
+        """The change feed answered since the last turn."""
+        replica.far.on_answer = self._heard
+        replica.far.on_archived = lambda: self.on_archived()
         self._decided: Decided | None = None
         self.has_synced = asyncio.Event()
         """Set once both sides were equal, or once it is known that they cannot be for now."""
@@ -115,7 +120,8 @@ class Runner:
                 await self._guarded_turn()
                 await self._rest()
         finally:
-            await self._end_listing()
+            await self._listing.end()
+            await self._following.end()
 
     async def once(self, wait_s: float) -> None:
         """Look at both sides and sync until nothing more comes within ``wait_s`` of progress.
@@ -135,7 +141,7 @@ class Runner:
             StateDamaged: The store's database cannot be worked with any more.
         """
         until = self._clock() + timeout_s
-        await self._end_listing()
+        await self._listing.end()
         has_scanned = False
         while True:
             try:
@@ -171,13 +177,14 @@ class Runner:
 
     async def catch_up(self, until: float) -> None:
         """Wait, beside `run`, until everything that was written before is on the remote, or until that moment."""
-        scans, self._scan_due, self._poll_due = self._scans, 0.0, 0.0
+        # A scan that has begun already may have passed by what was written last.
+        wanted, self._scan_due, self._poll_due = self._scans_begun + 1, 0.0, 0.0
         self._standing.forget_pauses()
         self._wake.set()
         while self._clock() < until:
             replica = self.replica
-            is_quiet = not self._has_news and len(replica.dirty) == 0 and not replica.owes
-            if self._scans > scans and is_quiet and replica.remote.is_verified:
+            is_compared = len(replica.dirty) == 0 and not (self._has_news and replica.suspects)
+            if self._scans_done >= wanted and is_compared and replica.remote.is_verified and not replica.owes:
                 return
             await self._sleep(_CATCH_UP_POLL_S)
 
@@ -226,13 +233,13 @@ class Runner:
                 self._decided, self._has_news = self._cycle.look(), False
             self.has_synced.set()
             return
-        has_listed = self._take_listing()
+        has_listed, has_heard = self._take_listing(), self._follow()
         has_polled = await self._poll()
         due = self._cycle_due()
         if due is not None and due <= self._clock():
             self._has_news = False
             self._decided = await self._cycle.run(self._clock() + TURN_S)
-        if has_listed or has_polled:
+        if has_listed or has_heard or has_polled:
             self._standing.worked()
         if self.replica.remote.is_verified and not self.replica.owes:
             self.has_synced.set()
@@ -248,7 +255,7 @@ class Runner:
             due.append(self._standing.may_ask_at)
         else:
             due.append(self._cycle_due())
-            due.append(self._listing_due if self._listing is None else None)
+            due.append(None if self._listing.is_there else self._listing_due)
             due.append(self._poll_due if self._can_poll() else None)
         wait_s = min(one for one in due if one is not None) - now
         if wait_s <= 0:
@@ -273,12 +280,13 @@ class Runner:
 
     async def _scan(self) -> None:
         self._scan_due = self._clock() + self.scan_s
+        self._scans_begun = number = self._scans_begun + 1
         replica = self.replica
         replica.open_root()
         replica.saw_everything(await asyncio.to_thread(replica.near.scan, replica.known))
         self._has_news = True
-        self._scans += 1
-        if self._listing is None:
+        self._scans_done = number
+        if not self._listing.is_there:
             await asyncio.to_thread(replica.contents.prune, replica.kept_contents())
         self.on_scan()
 
@@ -291,14 +299,22 @@ class Runner:
 
     def _take_listing(self) -> bool:
         """Start a listing that is due; tell whether one ended, or raise what ended it."""
-        has_ended = self._listing is not None and self._listing.done()
-        if self._listing is not None and has_ended:
-            finished, self._listing = self._listing, None
-            finished.result()
-        if self._listing is None and (self._listing_due <= self._clock() or self.replica.wants_listing):
-            self._listing = asyncio.create_task(self._list())
-            self._listing.add_done_callback(lambda _: self._wake.set())
+        has_ended = self._listing.take_end()
+        if not self._listing.is_there and (self._listing_due <= self._clock() or self.replica.wants_listing):
+            self._listing.begin(self._list())
         return has_ended
+
+    def _follow(self) -> bool:
+        """Have the change feed followed, where there is one; tell whether it answered, or raise what ended it."""
+        self._following.take_end()
+        if not self._following.is_there and self.replica.far.follows:
+            self._following.begin(self.replica.far.follow())
+        has_heard, self._has_heard = self._has_heard, False
+        return has_heard
+
+    def _heard(self) -> None:
+        self._has_heard = True
+        self._wake.set()
 
     async def _list(self) -> None:
         replica = self.replica
@@ -310,14 +326,9 @@ class Runner:
         replica.suspect(replica.local.files.keys() - replica.state.baseline.paths)
         self._listing_due = self._clock() + max(LISTING_S, PAGE_S * replica.far.pages)
 
-    async def _end_listing(self) -> None:
-        listing, self._listing = self._listing, None
-        if listing is not None:
-            listing.cancel()
-            await asyncio.gather(listing, return_exceptions=True)
-
     def _can_poll(self) -> bool:
-        return self.replica.far.has_feed and self._listing is None
+        far = self.replica.far
+        return far.has_feed and not far.follows and not self._listing.is_there
 
     async def _poll(self) -> bool:
         """Ask the feed if that is due; tell whether it was."""

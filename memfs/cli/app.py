@@ -11,7 +11,25 @@ from typing import Annotated, NoReturn
 import typer
 
 import memfs
-from memfs.cli import backup, demo, keys, memories, mount, serve, status, stores, sync, tool, transferring, up, versions
+from memfs.cli import (
+    backup,
+    conflicts,
+    demo,
+    drain,
+    keys,
+    memories,
+    mount,
+    resume,
+    serve,
+    status,
+    stores,
+    sync,
+    tool,
+    transferring,
+    trash,
+    up,
+    versions,
+)
 from memfs.cli.run import run as run_command
 from memfs.core.errors import MemfsError, StateUnavailable
 
@@ -31,6 +49,10 @@ app.command("up", rich_help_panel=_RUN)(up.up)
 app.command("run", rich_help_panel=_RUN, context_settings={"allow_interspersed_args": False})(run_command)
 app.command("demo", rich_help_panel=_RUN)(demo.demo)
 app.command("status", rich_help_panel=_LOOK)(status.status)
+app.command("conflicts", rich_help_panel=_LOOK)(conflicts.conflicts)
+app.command("resolve", rich_help_panel=_LOOK)(conflicts.resolve)
+app.command("resume", rich_help_panel=_LOOK)(resume.resume)
+app.add_typer(trash.app, name="trash", rich_help_panel=_LOOK)
 stores.app.command("export")(transferring.export)
 stores.app.command("import")(transferring.import_)
 stores.app.command("copy")(transferring.copy)
@@ -45,6 +67,7 @@ app.command("restore", rich_help_panel=_PARTS)(backup.restore)
 app.command("mount", rich_help_panel=_PARTS)(mount.mount)
 app.command("unmount", rich_help_panel=_PARTS)(mount.unmount)
 app.command("sync", rich_help_panel=_PARTS)(sync.sync)
+app.command("drain", rich_help_panel=_PARTS)(drain.drain)
 
 
 def _print_version(wanted: bool) -> None:

@@ -29,7 +29,7 @@ def status(state: options.State = None, config: options.Config = None, as_json: 
     from memfs.state.summary import is_watched, owed_by_detached, summaries
 
     layout = state_directory.found(state or load(config).state.dir or default_state())
-    found, mount, worker = summaries(layout), _mount(layout), is_watched(layout)
+    found, mount, worker = summaries(layout), mount_facts(layout), is_watched(layout)
     if as_json:
         head = {"state": str(layout.root), "mount_point": mount.get("mount_point"), "worker_runs": worker}
         print_json(head | {"stores": [_as_json(one, mount, is_watched=worker) for one in found]})
@@ -117,7 +117,7 @@ def _as_json(one: "StoreSummary", mount: dict[str, Any], *, is_watched: bool) ->
     }
 
 
-def _mount(layout: Layout) -> dict[str, Any]:
+def mount_facts(layout: Layout) -> dict[str, Any]:
     """Ask the mount of this state about itself (`Answer.facts`); empty when there is none."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asker:
         asker.settimeout(PING_TIMEOUT_S)
