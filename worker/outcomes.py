@@ -94,6 +94,7 @@ def _record_baseline(replica: Replica, outcome: Outcome) -> None:
     state = replica.state
     if outcome.deletion is not None:
         state.braking.add(outcome.deletion)
+    _remember_replaced(replica, outcome)
     if outcome.dropped is not None:
         state.baseline.drop(outcome.dropped)
         if outcome.dropped not in replica.local.files:
@@ -111,6 +112,16 @@ def _record_baseline(replica: Replica, outcome: Outcome) -> None:
     if outcome.conflict is not None:
         state.conflicts.put(outcome.conflict)
         state.touch(outcome.conflict.path, outcome.conflict.copy_path)
+
+
+def _remember_replaced(replica: Replica, outcome: Outcome) -> None:
+    """Remember what the version held that is no more the baseline of its memory."""
+    baseline, agreed = replica.state.baseline, outcome.agreed
+    paths = {outcome.dropped, agreed and agreed.path, agreed and baseline.path_of(agreed.memory_id)} - {None}
+    for path in paths:
+        row = baseline.get(StorePath(path or ""))
+        if row is not None and (agreed is None or row.version_id != agreed.version_id):
+            replica.state.replaced.put(row, replica.clock.time())
 
 
 def _record_waiting(replica: Replica, outcome: Outcome) -> None:

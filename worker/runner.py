@@ -12,9 +12,10 @@ from collections.abc import Awaitable, Callable
 from memfs.core.attachment import Attachment
 from memfs.core.errors import MemfsError, RemoteUnavailable, StateDamaged, StateUnavailable, StoreReadOnly
 from memfs.core.plan import Side
-from worker.beside import Beside
+from worker.beside import Beside, Following
 from worker.cycle import Cycle, Decided
 from worker.disk import disk_trouble
+from worker.forgetting import forget_old
 from worker.gate import Gate
 from worker.replica import Replica
 from worker.settling import Settling
@@ -61,11 +62,8 @@ class Runner:
         self._store_due = self._clock() + STORE_S
         self._standing = Standing(replica, gate, self._look_anew)
         self._where = f"the state of the store {replica.attachment.name}"
-        self._listing, self._following = Beside(self._wake.set), Beside(self._wake.set)
-        self._has_heard = False
-        """The change feed answered since the last turn."""
-        replica.far.on_answer = self._heard
-        replica.far.on_archived = lambda: self.on_archived()
+        self._listing, self._following = Beside(self._wake.set), Following(replica.far, self._wake.set)
+        replica.far.on_archived = self._archived
         self._decided: Decided | None = None
         self.has_synced = asyncio.Event()
         """Set once both sides were equal, or once it is known that they cannot be for now."""
@@ -233,7 +231,7 @@ class Runner:
                 self._decided, self._has_news = self._cycle.look(), False
             self.has_synced.set()
             return
-        has_listed, has_heard = self._take_listing(), self._follow()
+        has_listed, has_heard = self._take_listing(), self._following.go_on()
         has_polled = await self._poll()
         due = self._cycle_due()
         if due is not None and due <= self._clock():
@@ -287,7 +285,7 @@ class Runner:
         self._has_news = True
         self._scans_done = number
         if not self._listing.is_there:
-            await asyncio.to_thread(replica.contents.prune, replica.kept_contents())
+            await forget_old(replica)
         self.on_scan()
 
     async def _look(self, *, everything: bool = False) -> None:
@@ -303,18 +301,6 @@ class Runner:
         if not self._listing.is_there and (self._listing_due <= self._clock() or self.replica.wants_listing):
             self._listing.begin(self._list())
         return has_ended
-
-    def _follow(self) -> bool:
-        """Have the change feed followed, where there is one; tell whether it answered, or raise what ended it."""
-        self._following.take_end()
-        if not self._following.is_there and self.replica.far.follows:
-            self._following.begin(self.replica.far.follow())
-        has_heard, self._has_heard = self._has_heard, False
-        return has_heard
-
-    def _heard(self) -> None:
-        self._has_heard = True
-        self._wake.set()
 
     async def _list(self) -> None:
         replica = self.replica
@@ -352,6 +338,9 @@ class Runner:
         if isinstance(error, StoreReadOnly):
             self.on_archived()
         self._standing.failed(error)
+
+    def _archived(self) -> None:
+        self.on_archived()
 
     def _look_anew(self) -> None:
         self._decided = self._cycle.look()

@@ -45,6 +45,10 @@ class Contents:
         target.unlink(missing_ok=True)
         return None
 
+    def drop(self, sha256: str) -> None:
+        """Remove the content of a digest, if it is kept."""
+        (self._directory / sha256).unlink(missing_ok=True)
+
     def prune(self, keep: Collection[str]) -> int:
         """Remove every content whose digest is not in ``keep``; return how many went."""
         return self._remove(lambda name: not name.startswith(_PARTIAL) and name not in keep)
