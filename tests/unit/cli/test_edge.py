@@ -95,6 +95,10 @@ def test_an_abstract_socket_is_told_too() -> None:
 
         assert listener.recv(100) == b"READY=1\nSTATUS=up"
 
+        notify(stopping=True, extend_timeout_s=1.5, environ={"NOTIFY_SOCKET": f"@memfs-test-{os.getpid()}"})
+
+        assert listener.recv(100) == b"STOPPING=1\nEXTEND_TIMEOUT_USEC=1500000"
+
 
 @pytest.mark.parametrize("command", [["up", "--store", "x", "--mount", "."], ["mount", "."], ["status"]])
 def test_a_state_that_cannot_be_used_is_one_line_with_a_remedy(command: list[str], tmp_path: Path) -> None:

@@ -40,3 +40,26 @@ def test_of_mounts_on_one_directory_the_topmost_is_found(monkeypatch: pytest.Mon
 
 def test_this_machines_own_table_is_read() -> None:
     assert Path("/proc") in [mount.mount_point for mount in mountinfo.read()]
+
+
+def test_directories_of_a_mount_that_are_mounted_over_themselves_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = rb"""
+45 41 0:39 /manual /mnt/memory/manual ro,nosuid - fuse.memfs memfs rw,user_id=0
+46 41 0:39 /a\040b /mnt/memory/a\040b rw - fuse.memfs memfs rw
+47 41 0:39 /manual /mnt/elsewhere ro - fuse.memfs memfs rw
+48 41 0:43 / /mnt/memory/notes rw - tmpfs tmpfs rw
+49 41 0:39 /d /mnt/memory/manual/d rw - fuse.memfs memfs rw"""
+    monkeypatch.setattr(mountinfo, "read", lambda: mountinfo.parse(TABLE + parts))
+
+    found = mountinfo.inside(mountinfo.parse(TABLE)[1])
+
+    assert [("manual", True), ("a b", False)] == [(one.mount_point.name, one.is_read_only) for one in found]
+    assert "ro,nosuid rw,user_id=0" == found[0].options
+
+
+def test_a_mount_is_the_same_one_whatever_its_options_become() -> None:
+    before = mountinfo.parse(TABLE)[1]
+    (after,) = mountinfo.parse(TABLE.splitlines()[1].replace(b"nosuid,nodev shared:7", b"nosuid"))
+
+    assert before == after
+    assert before.options != after.options
