@@ -1,7 +1,7 @@
 """``python ordinary.py UID COMMAND…``: become an ordinary user, as one is on a usual host, and run COMMAND.
 
 Run by root, it makes a mount namespace of its own first, in which everybody may open /dev/fuse and pass to the
-interpreter; nothing of the host is changed. Run by anybody else, it only runs COMMAND.
+interpreter and to the present directory; nothing of the host is changed. Run by anybody else, it only runs COMMAND.
 """
 
 import os
@@ -19,8 +19,9 @@ def main(uid: int, command: list[str]) -> None:
         system.unshare(system.NEWNS)
         system.mount(None, "/", None, system.MS_REC | system.MS_PRIVATE)
         open_device()
-        for path in (Path(sys.base_prefix), Path(sys.prefix)):
+        for path in (here := Path.cwd(), Path(sys.base_prefix), Path(sys.prefix)):
             let_pass(path)
+        os.chdir(here)
         os.setgroups([])
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)

@@ -91,10 +91,6 @@ def inside(server: RunningServer, directory: Path, user: str) -> Inside:
     home.mkdir()
     if user == "ordinary" and os.geteuid() == 0:
         os.chown(home, UID, UID)
-        for above in directory.parents:
-            if not above.stat().st_mode & 0o001:
-                above.chmod(above.stat().st_mode | 0o001)
-        directory.chmod(0o711)
     memfs = Memfs.at_home(home, MEMFS_BASE_URL=server.url, MEMFS_API_KEY=server.key)
     store = f"Notes {directory.parent.name} {directory.name}"
     made = memfs.run("stores", "create", store)

@@ -6,7 +6,6 @@ what is put around the command.
 
 import os
 import random
-import stat
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +16,7 @@ from memfs.cli import concealed, options, state_directory
 from memfs.cli.running import Running, RunOptions, RunSupervisor
 from memfs.config import RemoteSettings, default_state, load, remote_settings
 from memfs.core.attachment import WantedStore, check_wanted, parse_wanted
-from memfs.core.errors import RemoteUnavailable, UsageError
+from memfs.core.errors import RemoteUnavailable
 from memfs.sandbox.plan import Plan
 
 _ATTEMPTS = 2
@@ -51,7 +50,6 @@ def run(
     settings = load(config)
     wanted = [parse_wanted(text) for text in store] if store else settings.wanted_stores()
     check_wanted(wanted)
-    _check_descriptors()
     remote = remote_settings(base_url, api_key_file, settings=settings)
     layout = state_directory.made((state or settings.state.dir or default_state()).absolute())
     given = RunOptions(
@@ -94,17 +92,6 @@ def _check(settings: RemoteSettings, wanted: list[WantedStore]) -> None:
         asyncio.run(ask())
     except RemoteUnavailable as error:
         _say(f"{error}; going on with what is known of the stores, and trying again")
-
-
-def _check_descriptors() -> None:
-    """Refuse an open directory: through it everything outside could be reached."""
-    for descriptor, name in enumerate(("input", "output", "error")):
-        try:
-            mode = os.fstat(descriptor).st_mode
-        except OSError:
-            continue
-        if stat.S_ISDIR(mode):
-            raise UsageError(f"standard {name} is a directory", remedy="Name it as an argument instead")
 
 
 def _here() -> str:

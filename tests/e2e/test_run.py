@@ -58,10 +58,11 @@ def test_the_command_is_its_caller_where_its_caller_was(within: Inside) -> None:
 def test_of_memory_only_the_named_stores_are_there(within: Inside) -> None:
     done = within.run("sh", "-c", "ls /mnt/memory; ls /mnt; mkdir /mnt/memory/other; touch /mnt/other")
 
+    assert done.out, done.err
     slug, *beside = done.out.split()
     assert slug.startswith("notes-")
     assert sorted({"memory", *os.listdir("/mnt")}) == sorted(beside)  # noqa: PTH208  (names only)
-    assert 2 == done.err.count("Read-only file system")
+    assert ["denied", "system"] == [line.split()[-1] for line in done.err.splitlines()]  # EACCES, EROFS
 
 
 def test_the_environment_holds_no_credential_of_memfs(within: Inside) -> None:
@@ -126,11 +127,11 @@ def test_a_state_that_a_mount_serves_is_refused(within: Inside) -> None:
         assert first.stdout is not None
         assert "begun\n" == first.stdout.readline()
         second = within.run("true")
-        first.communicate("", 60)
+        _, told = first.communicate("", 60)
 
+    assert (0, "") == (first.returncode, told)
     assert 9 == second.code
     assert "already mounts the state" in second.err
-    assert 0 == first.returncode
 
 
 def test_an_unknown_store_is_refused_before_the_command_begins(within: Inside) -> None:
@@ -138,16 +139,3 @@ def test_an_unknown_store_is_refused_before_the_command_begins(within: Inside) -
 
     assert (4, "") == (done.code, done.out)
     assert "Nowhere" in done.err
-
-
-def test_an_open_directory_is_not_handed_in(within: Inside) -> None:
-    import subprocess  # noqa: PLC0415  (only here)
-
-    directory = os.open("/", os.O_RDONLY)
-    done = subprocess.run(
-        within.words("ls"), stdin=directory, env=within.memfs.environ, capture_output=True, check=False, timeout=60
-    )
-    os.close(directory)
-
-    assert 2 == done.returncode
-    assert b"standard input is a directory" in done.stderr
