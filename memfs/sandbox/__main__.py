@@ -16,7 +16,9 @@ def main(words: list[str]) -> int:
     """Run one of the two."""
     if words[0] == "join":
         outer.join(int(words[1]), words[2:])
-    return outer.hold(Plan.decoded(words[2]), socket.socket(fileno=int(words[1])))
+    control = socket.socket(fileno=int(words[1]))
+    control.set_inheritable(False)  # It came in by inheritance; the command shall not have it.
+    return outer.hold(Plan.decoded(words[2]), control)
 
 
 if __name__ == "__main__":
