@@ -211,7 +211,9 @@ class Executor:
     async def tell(self) -> None:
         """Let the mount know about which paths something else is recorded now."""
         changed = self._replica.state.take_changed()
-        for start in range(0, len(changed), TOLD_AT_ONCE):
+        if changed is None:
+            return
+        for start in range(0, max(1, len(changed)), TOLD_AT_ONCE):
             paths = changed[start : start + TOLD_AT_ONCE]
             request = Changed(store_id=self._replica.attachment.store_id, paths=paths)
             await asyncio.to_thread(self._replica.tell, request)
