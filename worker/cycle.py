@@ -230,6 +230,10 @@ class Cycle:
         await self._executor.tell()
         return decided
 
+    async def tell(self) -> None:
+        """Let the mount know what else was recorded."""
+        await self._executor.tell()
+
     async def _execute(self, plan: Plan, until: float) -> None:
         await self._executor.decisions(plan.removals, until)
         for wave in plan.renames:
@@ -255,5 +259,5 @@ def _settled(replica: Replica, paths: Iterable[StorePath]) -> None:
         replica.postponed.pop(path, None)
         replica.busy_since.pop(path, None)
         if path not in replica.local.files and path not in replica.remote.memories:
-            replica.state.conflicts.drop(path)
+            replica.state.end_conflict(path)
             replica.local.forget(path)

@@ -98,7 +98,7 @@ def _record_baseline(replica: Replica, outcome: Outcome) -> None:
     if outcome.dropped is not None:
         state.baseline.drop(outcome.dropped)
         if outcome.dropped not in replica.local.files:
-            state.conflicts.drop(outcome.dropped)
+            state.end_conflict(outcome.dropped)
         state.touch(outcome.dropped)
     if outcome.agreed is not None:
         path = outcome.agreed.path

@@ -220,6 +220,7 @@ class Runner:
             raise
         except MemfsError as error:
             self.failed(error)
+        await self._cycle.tell()
 
     async def _turn(self) -> None:
         now = self._clock()

@@ -27,6 +27,7 @@ class StoreState:
         self._path = layout.database
         self._connection = open_to_write(layout.database)
         self._changed: set[str] = set()
+        self._has_news = False
         try:
             self._load()
         except BaseException:
@@ -67,12 +68,14 @@ class StoreState:
             StateDamaged: The database cannot be written or read any more.
             StateUnavailable: It cannot be written for now.
         """
+        written = self._connection.total_changes
         try:
             with readable(self._path), transaction(self._connection):
                 yield
         except BaseException:
             self._load()
             raise
+        self._has_news = self._has_news or self._connection.total_changes > written
 
     # ------------------------------------------------------------------------------------ directories that were made
 
@@ -120,13 +123,20 @@ class StoreState:
         """Record that nothing was owed at ``at``, in unix seconds."""
         self._connection.execute("UPDATE sync_status SET last_sync_at = ?", (at,))
 
+    def end_conflict(self, copy_path: str) -> None:
+        """Forget the conflict whose copy is gone."""
+        for conflict in self.conflicts:
+            if conflict.copy_path == copy_path and self.conflicts.drop(copy_path):
+                self.touch(conflict.path, copy_path)
+
     # ---------------------------------------------------------------------------------------------- who has to be told
 
     def touch(self, *paths: str) -> None:
         """Note that what is known of the paths changed."""
         self._changed.update(paths)
 
-    def take_changed(self) -> tuple[str, ...]:
-        """Return the paths noted since the last call."""
+    def take_changed(self) -> tuple[str, ...] | None:
+        """Return the paths noted since the last call, or None where nothing at all was written meanwhile."""
         changed, self._changed = tuple(sorted(self._changed)), set()
-        return changed
+        has_news, self._has_news = self._has_news, False
+        return changed if changed or has_news else None

@@ -72,7 +72,7 @@ def memory_text(path: str, facts: MemoryFacts | None, kept: Kept) -> bytes:
 
 
 def memory_state(facts: MemoryFacts, kept: Kept) -> str:
-    """Return synced, pending, held, conflict, refused or local-only.
+    """Return synced, pending, held, halted, conflict, refused or local-only.
 
     The worker's word counts until the file is another one than it saw: what a program has just written is pending.
     """
@@ -81,7 +81,7 @@ def memory_state(facts: MemoryFacts, kept: Kept) -> str:
     if facts.state == "unknown":
         return "held" if kept.is_held_back else "pending"
     is_same = facts.file is None or facts.file == kept.file
-    return facts.state if is_same or facts.state in {"refused", "held"} else "pending"
+    return facts.state if is_same or facts.state in {"refused", "held", "halted"} else "pending"
 
 
 def _status(one: Standing, kernel_holds: Container[str], *, is_watched: bool) -> dict[str, Any]:

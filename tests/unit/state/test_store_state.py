@@ -155,12 +155,38 @@ def test_directories_and_pending_paths_survive(layout: StoreLayout) -> None:
 
 
 def test_who_has_to_be_told_hears_of_each_path_once(layout: StoreLayout) -> None:
-    with StoreState(layout) as state, state.transaction():
-        state.set_pending({A: "pending"})
-        state.touch(B, A)
+    with StoreState(layout) as state:
+        with state.transaction():
+            state.set_pending({A: "pending"})
+            state.touch(B, A)
 
         assert (A, B) == state.take_changed()
+        assert None is state.take_changed()
+
+
+def test_who_has_to_be_told_hears_of_what_is_about_no_path(layout: StoreLayout) -> None:
+    with StoreState(layout) as state:
+        with state.transaction():
+            state.set_synced(1.0)
         assert () == state.take_changed()
+
+        with state.transaction():
+            state.set_error(None)
+            state.set_pending({})
+        assert None is state.take_changed()
+
+
+def test_the_end_of_a_conflict_is_told_of_both_paths(layout: StoreLayout) -> None:
+    copy = "/a.conflict-11111111.md"
+    with StoreState(layout) as state, state.transaction():
+        state.conflicts.put(Conflict(path=A, copy_path=copy, local_sha256=S1, remote_sha256=S2, since=1.0))
+
+        state.end_conflict("/other")
+        assert None is state.take_changed()
+        state.end_conflict(copy)
+
+        assert (copy, A) == state.take_changed()
+        assert [] == list(state.conflicts)
 
 
 def test_the_same_error_is_news_only_once(layout: StoreLayout) -> None:
