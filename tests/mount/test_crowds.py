@@ -108,21 +108,22 @@ def test_lines_that_many_processes_append_are_all_there(mounted: Any, program: P
             assert sorted(turns) == turns
 
 
-@pytest.mark.parametrize("times", [1_000, pytest.param(10_000, marks=LONG)])
-def test_readers_of_a_replaced_file_see_no_error_and_no_mixture(
-    mounted: Any, program: Program, tmp_path: Path, times: int
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_readers_see_no_error_and_no_mixture_in_ten_thousand_replacements(
+    mounted: Any, program: Program, tmp_path: Path
 ) -> None:
     (mounted.root / "a.md").write_bytes(b"a" * 3_000)
     stop = tmp_path / "stop"
     readers = [program(READ, mounted.root / "a.md", stop) for _ in range(3)]
     assert [0, 0, 0] == [ask(one) for one in readers]
 
-    assert 0 == ask(program(REPLACE, mounted.root, times))
+    assert 0 == ask(program(REPLACE, mounted.root, 10_000))
     stop.touch()
 
     seen = [ask(one) for one in readers]
     assert [0, 0, 0] == [torn for _, torn in seen]
-    assert all(calls > times // 50 for calls, _ in seen)
+    assert all(calls > 200 for calls, _ in seen)
 
 
 @pytest.mark.parametrize("files", [500, pytest.param(5_000, marks=LONG)])
