@@ -55,6 +55,8 @@ class MemoryRemote:
         self._stores: dict[str, Stored] = {}
         self._numbers = count(1)
         self.is_closed = False
+        self.offers_changes = True
+        """False is a remote without a change feed, as the hosted API is."""
 
     async def create_store(
         self, name: str, *, description: str = "", metadata: Mapping[str, str] | None = None
@@ -231,10 +233,6 @@ class MemoryRemote:
         stored.versions[stored.versions.index(version)] = redacted
         stored.feed.tell(Told(kind=REDACTED, at=now, by=ACTOR, version=version_id))
         return redacted
-
-    @property
-    def offers_changes(self) -> bool:
-        return True
 
     async def read_changes(self, store_id: str, *, after: str | None, wait_s: float = 0) -> ChangesPage:
         stored = self._stored(store_id)

@@ -163,9 +163,13 @@ class Executor:
 
     async def _take_lot(self, lot: Sequence[Step]) -> list[Outcome | BaseException]:
         self._refusals, self._has_worked = [], False
-        results = await asyncio.gather(*(self._take(*step) for step in lot), return_exceptions=True)
-        with self._replica.state.transaction():
-            record(self._replica, [one for one in results if isinstance(one, Outcome)])
+        self._replica.works_on(path for path, _, _ in lot)
+        try:
+            results = await asyncio.gather(*(self._take(*step) for step in lot), return_exceptions=True)
+            with self._replica.state.transaction():
+                record(self._replica, [one for one in results if isinstance(one, Outcome)])
+        finally:
+            self._replica.works_on(())
         await self.tell()
         return results
 

@@ -1,4 +1,4 @@
-"""Look at the remote: everything (a listing), what happened lately (the feed), or one memory again.
+"""Look at the remote: everything (a listing), what happens (the change feed, or versions), or one memory again.
 
 What is learnt goes into the `RemoteView`, and the paths about which that was news are told at once: a request that
 fails later takes nothing back. An answer that came too late, because something newer became known meanwhile, changes
@@ -9,34 +9,36 @@ The worker's control thread calls it; calls may run in parallel.
 
 import asyncio
 import logging
-from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from datetime import datetime, timedelta
-from typing import TypeVar
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import suppress
 
+from memfs.api import changes
+from memfs.api.changes import MemoryChange
 from memfs.api.models import Memory, MemoryPrefix, MemoryVersion, Operation, View
 from memfs.core import paths
-from memfs.core.errors import InvalidPath, NotFound, PathTooLong
+from memfs.core.errors import ChangeCursorExpired, InvalidPath, InvalidRequest, NotFound, PathTooLong
 from memfs.core.limits import Limits
 from memfs.core.names import Names
 from memfs.core.paths import StorePath
 from memfs.remote.protocol import Remote
 from memfs.state.contents import Contents
 from worker.observe_local import Refusal
+from worker.parallel import batches, in_parallel
+from worker.version_feed import VersionFeed
 from worker.views import RemoteMemory, RemoteView, described
 
 log = logging.getLogger(__name__)
 
 IN_PARALLEL = 16
 PREFIXES_IN_PARALLEL = 4
-OVERLAP_S = 60.0
-"""How long a version may take to show up behind newer ones."""
-_KNOWN_RUN = 100
-"""So many known versions in a row, and the rest of the feed is known too, but for the last look of an overlap."""
 _WRITTEN_AT_ONCE = 20
+FOLLOW_S = 30.0
+"""How long one request waits for a change."""
+_OWN_ANSWER_S = 2.0
+"""How long the answer to a change of our own is waited for."""
+_PAUSE_S = 1.0
+"""A server that answers at once that nothing happened is not asked again at once."""
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 News = set[StorePath]
 
 
@@ -74,7 +76,19 @@ class RemoteObserver:
         self._names = names
         self._limits = limits
         self._monotonic = monotonic
-        self._feed = _Feed()
+        self._feed = VersionFeed()
+        self._cursor: str | None = None
+        """The place in the remote's change feed; None where it has none, or before the first listing."""
+        self.on_gap: Callable[[], None] = lambda: None
+        """Called when changes may have been missed: only a listing tells them."""
+        self.is_under_way: Callable[[StorePath], bool] = lambda _: False
+        """Tells whether this host is changing a path: what the feed tells of it is likely to be our own doing."""
+        self.is_idle = asyncio.Event()
+        """Set while this host changes nothing."""
+        self.on_answer: Callable[[], None] = lambda: None
+        """Called when the change feed answered."""
+        self.on_archived: Callable[[], None] = lambda: None
+        """Called when the feed tells that the store was archived."""
         self.refusals: dict[str, tuple[str, Refusal]] = {}
         """By memory id: the wire path of what cannot be a file here, and why."""
         self.pages = 1
@@ -92,14 +106,14 @@ class RemoteObserver:
         prefixes: list[str] = []
 
         async def take(listing: AsyncIterator[Memory | MemoryPrefix]) -> None:
-            async for batch in _batches(listing, _WRITTEN_AT_ONCE):
+            async for batch in batches(listing, _WRITTEN_AT_ONCE):
                 memories = [one for one in batch if isinstance(one, Memory)]
                 prefixes.extend(one.path for one in batch if isinstance(one, MemoryPrefix))
                 await asyncio.to_thread(self._keep, memories)
                 self._take(((one.path, described(one)) for one in memories), asked_at)
 
         await take(self._remote.list_memories(self._store_id, depth=1, view=View.FULL))
-        await _in_parallel(
+        await in_parallel(
             [take(self._remote.list_memories(self._store_id, path_prefix=one, view=View.FULL)) for one in prefixes],
             PREFIXES_IN_PARALLEL,
         )
@@ -126,13 +140,76 @@ class RemoteObserver:
         await self._retrieve(missing)
         self._finish_listing(len(listed))
 
+    @property
+    def follows(self) -> bool:
+        """Tell whether the remote has a change feed, so that `follow` waits for what `poll` would ask for."""
+        return self._cursor is not None
+
+    async def follow(self) -> None:
+        """Take in each change as the change feed tells it, until something fails.
+
+        Raises:
+            NotFound: The store is gone.
+            RemoteUnavailable: There was no usable answer: the next call goes on at the same place.
+        """
+        await self._read_changes(0)
+        while True:
+            asked_at = self._monotonic()
+            has_news = await self._read_changes(FOLLOW_S)
+            if not has_news and self._monotonic() - asked_at < FOLLOW_S / 2:
+                await asyncio.sleep(_PAUSE_S)
+
     async def poll(self) -> None:
-        """Ask the feed of versions what happened since the last look: one small request where nothing did.
+        """Ask what happened since the last look: one small request where nothing did.
 
         Raises:
             NotFound: The store is gone.
             RemoteUnavailable: There was no usable answer: the next poll asks for the same again.
         """
+        if self.follows:
+            while await self._read_changes(0):
+                pass
+        else:
+            await self._poll_versions()
+
+    async def _read_changes(self, wait_s: float) -> bool:
+        """Take in what the change feed tells after the cursor; tell whether it told anything."""
+        try:
+            page = await self._remote.read_changes(self._store_id, after=self._cursor, wait_s=wait_s)
+        except (ChangeCursorExpired, InvalidRequest):
+            # Its history was pruned, or the database is another one: what happened meanwhile, a listing tells.
+            self._cursor = (await self._remote.read_changes(self._store_id, after=None)).next
+            self.on_gap()
+            return False
+        await self._take_changes(page.data)
+        self._cursor = page.next
+        self.on_answer()
+        return bool(page.data)
+
+    async def _take_changes(self, told: Sequence[MemoryChange]) -> None:
+        last = {one.memory_id: one for one in told if one.memory_id is not None and one.kind != changes.REDACTED}
+        news = [memory_id for memory_id, one in last.items() if not self._has_taken(memory_id, one)]
+        ours = [memory_id for memory_id in news if self._is_ours(memory_id, last[memory_id])]
+        await self._retrieve(memory_id for memory_id in news if memory_id not in ours)
+        if any(one.kind == changes.STORE_ARCHIVED for one in told):
+            self.on_archived()
+        # Our own answer tells the same in a moment, and saves a question.
+        if ours:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.is_idle.wait(), _OWN_ANSWER_S)
+        await self._retrieve(memory_id for memory_id in ours if not self._has_taken(memory_id, last[memory_id]))
+
+    def _is_ours(self, memory_id: str, change: MemoryChange) -> bool:
+        paths_of_it = {change.path, self._view.path_of(memory_id)}
+        is_under_way = any(path is not None and self.is_under_way(StorePath(path)) for path in paths_of_it)
+        return is_under_way and not self._has_taken(memory_id, change)
+
+    def _has_taken(self, memory_id: str, change: MemoryChange) -> bool:
+        if change.kind == changes.DELETED:
+            return memory_id not in self._view.ids()
+        return self._view.version_of(memory_id) == change.memory_version_id
+
+    async def _poll_versions(self) -> None:
         look = self._feed.look(self._monotonic())
         newest: dict[str, MemoryVersion] = {}
         versions: list[MemoryVersion] = []
@@ -143,7 +220,7 @@ class RemoteObserver:
             if is_news:
                 versions.append(version)
                 newest.setdefault(version.memory_id, version)
-            elif not look.is_complete and known_in_a_row >= _KNOWN_RUN:
+            elif look.is_enough(known_in_a_row):
                 break
         await self._retrieve([one.memory_id for one in newest.values() if not self._is_known(one)])
         self._feed.saw(versions, look, self._monotonic())
@@ -186,7 +263,7 @@ class RemoteObserver:
             except NotFound:
                 return memory_id
 
-        found = await _in_parallel([one(memory_id) for memory_id in memory_ids], IN_PARALLEL)
+        found = await in_parallel([one(memory_id) for memory_id in memory_ids], IN_PARALLEL)
         memories = [answer for answer in found if isinstance(answer, Memory)]
         gone = [answer for answer in found if isinstance(answer, str)]
         if gone:
@@ -237,6 +314,10 @@ class RemoteObserver:
         """Note where the feed stands before a listing begins: what happens after that is the feed's news."""
         if self._feed.has_begun:
             return
+        if self._remote.offers_changes:
+            self._cursor = (await self._remote.read_changes(self._store_id, after=None)).next
+            self._feed.begin(None)
+            return
         async for version in self._remote.list_versions(self._store_id):
             self._feed.begin(version.created_at)
             return
@@ -245,82 +326,3 @@ class RemoteObserver:
     def _finish_listing(self, count: int) -> None:
         self._view.is_complete = self._view.is_verified = True
         self.pages = max(1, -(-count // 100))
-
-
-class _Look:
-    """One question to the feed."""
-
-    def __init__(self, since: datetime | None, *, is_complete: bool) -> None:
-        self.since = since
-        self.is_complete = is_complete
-
-
-class _Feed:
-    """How far the feed has been read.
-
-    A version may show up behind newer ones, so for a while after any news the question reaches back; the last such
-    question reads all of it. After that only what is as new as the newest can come, and the answer stays small.
-    """
-
-    def __init__(self) -> None:
-        self.has_begun = False
-        self.seen: dict[str, datetime] = {}
-        self._newest: datetime | None = None
-        self._overlap_ends = 0.0
-        self._is_overlapping = True
-
-    def begin(self, newest: datetime | None) -> None:
-        self.has_begun = True
-        self._newest = newest
-
-    def look(self, now: float) -> _Look:
-        if self._newest is None or not self._is_overlapping:
-            return _Look(self._newest, is_complete=True)
-        return _Look(self._newest - timedelta(seconds=OVERLAP_S), is_complete=now >= self._overlap_ends)
-
-    def saw(self, versions: list[MemoryVersion], look: _Look, now: float) -> None:
-        self.seen.update((version.id, version.created_at) for version in versions)
-        if versions:
-            newest = max(version.created_at for version in versions)
-            self._newest = newest if self._newest is None else max(newest, self._newest)
-            self._overlap_ends = now + OVERLAP_S
-            self._is_overlapping = True
-        elif look.is_complete and self._is_overlapping:
-            self._is_overlapping = False
-        if self._newest is not None:
-            oldest = self._newest - timedelta(seconds=OVERLAP_S if self._is_overlapping else 0)
-            self.seen = {version_id: at for version_id, at in self.seen.items() if at >= oldest}
-
-
-async def _batches(items: AsyncIterator[Item], size: int) -> AsyncIterator[list[Item]]:
-    batch: list[Item] = []
-    async for item in items:
-        batch.append(item)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
-
-
-async def _in_parallel(calls: Iterable[Awaitable[Result]], most: int) -> list[Result]:
-    """Await all, at most so many at a time; the first failure cancels the others and is raised."""
-    waiting = deque(enumerate(calls))
-    results: dict[int, Result] = {}
-
-    async def work() -> None:
-        while waiting:
-            index, call = waiting.popleft()
-            results[index] = await call
-
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(most, len(waiting))):
-                group.create_task(work())
-    except BaseExceptionGroup as failures:
-        raise failures.exceptions[0] from None
-    finally:
-        for _, call in waiting:
-            if asyncio.iscoroutine(call):
-                call.close()
-    return [results[index] for index in sorted(results)]

@@ -103,6 +103,9 @@ class Replica:
             remote, attachment.store_id, self.remote, self.suspect, self.contents,
             names=names, limits=limits, monotonic=clock.monotonic,
         )  # fmt: skip
+        self.far.on_gap = self._want_listing
+        self.far.is_under_way = lambda path: path in self._under_way
+        self.works_on(())
         self.dirty: Settling[bytes] = Settling()
         self.suspects: set[StorePath] = set()
         self.postponed: dict[StorePath, Postponed] = {}
@@ -206,6 +209,18 @@ class Replica:
         until = self.clock.monotonic() + (backoff_s if wait_s is None else wait_s)
         self.postponed[path] = Postponed(until, failures)
         self.suspects.add(path)
+
+    def works_on(self, paths: Iterable[StorePath]) -> None:
+        """Note on which paths the executor is working now; none when their outcomes are recorded."""
+        self._under_way = frozenset(paths)
+        if self._under_way:
+            self.far.is_idle.clear()
+        else:
+            self.far.is_idle.set()
+
+    def _want_listing(self) -> None:
+        self.wants_listing = True
+        self.on_suspects()
 
     def look_again(self, path: StorePath) -> None:
         """Have the path read again, at once."""

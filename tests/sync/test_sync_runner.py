@@ -17,6 +17,14 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
+def remote(clock: FakeClock) -> MemoryRemote:
+    """One without a change feed, as the hosted API is."""
+    found = MemoryRemote(now=clock.now)
+    found.offers_changes = False
+    return found
+
+
+@pytest.fixture
 def flaky(remote: MemoryRemote) -> FlakyRemote:
     return FlakyRemote(remote)
 
@@ -30,8 +38,8 @@ async def turns(host: Host, count: int = 3) -> None:
     """Let the runner take turns, with a listing that it began ended before the next."""
     for _ in range(count):
         await host.runner._guarded_turn()
-        if host.runner._listing is not None:
-            await asyncio.wait([host.runner._listing])
+        if host.runner._listing._task is not None:
+            await asyncio.wait([host.runner._listing._task])
 
 
 async def test_a_first_download_fetches_nothing_twice(host: Host, far: Far, flaky: FlakyRemote) -> None:
