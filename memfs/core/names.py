@@ -7,7 +7,6 @@ note may be called ``sedentary``.
 
 import re
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 
 from pathspec import GitIgnoreSpec
 
@@ -23,7 +22,7 @@ class Names:
     """The two sets of patterns, ready to ask about paths relative to a tree (``a/b.md``)."""
 
     def __init__(self, local_only: Iterable[str] = (), held_back: Iterable[str] = ()) -> None:
-        self._is_local_only = lru_cache(maxsize=4_096)(_matching((*LOCAL_ONLY, *local_only)))
+        self._is_local_only = _matching((*LOCAL_ONLY, *local_only))
         self._has_held_back_name = _matching((*HELD_BACK, *held_back))
 
     def is_local_only(self, relative: str) -> bool:

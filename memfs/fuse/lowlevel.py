@@ -19,7 +19,8 @@ log = logging.getLogger(__name__)
 
 Send = Callable[[int, Any], int]
 Callback = Callable[..., None]
-_NO_NAMES = (b"", b".", b"..")
+_NO_NAMES = frozenset({b"", b".", b".."})
+_SLASH = 0x2F
 
 
 class Upcalls:
@@ -59,7 +60,9 @@ def one_reply(
         count[0] += 1
         try:
             for place in names:
-                _check_name(arguments[place])
+                name = arguments[place]
+                if _SLASH in name or 0 in name or name in _NO_NAMES:
+                    raise _invalid()
             result = operation(*arguments)
             status = send(req, result)
         except (OSError, MemfsError) as error:
@@ -72,12 +75,6 @@ def one_reply(
                 _undo(undo, result)
 
     return callback
-
-
-def _check_name(name: bytes) -> None:
-    """Refuse what no kernel sends: from here on a name is taken as it is."""
-    if name in _NO_NAMES or b"/" in name or b"\0" in name:
-        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
 
 
 def by_caller(usual: Callback, own: Callback, pid: Callable[[], int]) -> Callback:
@@ -101,6 +98,11 @@ def no_reply(operation: Callable[..., None]) -> Callback:
             log.exception("%s failed", operation.__name__)
 
     return callback
+
+
+def _invalid() -> OSError:
+    """Return the answer to a name that no kernel sends: from there on a name is taken as it is."""
+    return OSError(errno.EINVAL, os.strerror(errno.EINVAL))
 
 
 def _undo(undo: Callable[[Any], None], result: object) -> None:

@@ -88,7 +88,12 @@ class Entries:
         """Remove a file; who has it open goes on with its bytes."""
         directory = self._mounted.directory(parent)
         store = self._mounted.store_of(directory)
-        is_memory = not self._policy.is_local_only_file(directory.relative_of(name))
+        node = children_of(directory).get(name)
+        is_memory = not (
+            self._policy.is_local_only_file(directory.relative_of(name))
+            if node is None
+            else self._policy.is_local_only(node)
+        )
         self._remove(directory, name, os.unlink)
         store.grew(-is_memory)
 

@@ -7,6 +7,7 @@ the disk's own limits. Reads files only where a rename makes memories of what wa
 import errno
 import os
 import stat
+from functools import lru_cache
 
 from memfs.core.errors import ContentTooLarge, StoreFull
 from memfs.core.limits import Limits
@@ -15,6 +16,7 @@ from memfs.core.paths import from_local
 from memfs.vfs.nodes import Node
 from memfs.vfs.text import refuse_incomplete
 
+_REMEMBERED = 4_096
 _LOCAL_ONLY_SEGMENTS = 200
 """Deeper than any program's own files; each open file takes a descriptor for each segment at most."""
 
@@ -25,6 +27,10 @@ class Policy:
     def __init__(self, limits: Limits, names: Names) -> None:
         self.limits = limits
         self._names = names
+        # Programs come back to the same names, at each save to the same two: what was judged is remembered.
+        remember = lru_cache(maxsize=_REMEMBERED)
+        self.check_file = remember(self._check_file)
+        self.is_held_back = remember(self._is_held_back)
 
     def is_local_only(self, node: Node) -> bool:
         """Tell whether the node is never synced; remembered until it is renamed."""
@@ -47,9 +53,15 @@ class Policy:
         """Tell whether nothing below a directory of this path is synced."""
         return bool(relative) and self._names.is_local_only_directory(_text(relative))
 
-    def is_held_back(self, relative: bytes) -> bool:
+    def _is_held_back(self, relative: bytes) -> bool:
         """Tell whether a file of this path is not yet a memory."""
         return self._names.is_held_back(_text(relative))
+
+    def _check_file(self, relative: bytes) -> bool:
+        """Check the path of a file that is about to be made, as `check_name` does; return whether it is local-only."""
+        is_local_only = self.is_local_only_file(relative)
+        self.check_name(relative, is_local_only=is_local_only)
+        return is_local_only
 
     def check_name(self, relative: bytes, *, is_local_only: bool) -> None:
         """Check a path that is about to be made.
@@ -85,7 +97,7 @@ class Policy:
         """Tell whether a rename gives a held-back file, which is made even in a full store, a memory's name."""
         return self.is_held_back(before) and not (self.is_held_back(after) or self.is_local_only_file(after))
 
-    def check_renamed(self, directory: int, file: bytes, before: bytes, after: bytes) -> int:
+    def check_renamed(self, directory: int, file: bytes, before: bytes, after: bytes, *, was_local_only: bool) -> int:
         """Check one file of a rename as if it were written under its new name; return by how many memories it adds.
 
         Args:
@@ -93,10 +105,9 @@ class Policy:
             file: Its path below ``directory``.
             before: Its path now.
             after: Its path then.
+            was_local_only: Whether it is local-only now.
         """
-        was_local_only, is_local_only = self.is_local_only_file(before), self.is_local_only_file(after)
-        self.check_name(after, is_local_only=is_local_only)
-        if is_local_only:
+        if self.check_file(after):
             return 0 if was_local_only else -1
         if was_local_only or self.is_held_back(before):
             self._check_content(directory, file)

@@ -16,16 +16,23 @@ from memfs.vfs.shown.outdating import named
 from memfs.vfs.values import InvalidateEntry
 
 
-class _End(NamedTuple):
+class _End:
     """A name in a directory: where a rename begins or ends."""
 
-    directory: Node
-    descriptor: int
-    name: bytes
+    __slots__ = ("descriptor", "directory", "name", "relative")
 
-    @property
-    def relative(self) -> bytes:
-        return self.directory.relative_of(self.name)
+    def __init__(self, directory: Node, descriptor: int, name: bytes) -> None:
+        self.directory = directory
+        self.descriptor = descriptor
+        self.name = name
+        self.relative = directory.relative_of(name)
+
+
+class _Entry(NamedTuple):
+    """What has a name."""
+
+    inode: int
+    is_directory: bool
 
 
 class Renames:
@@ -42,15 +49,13 @@ class Renames:
         store = self._mounted.store_of(source.directory)
         if store is not target.directory.store:
             raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
-        moving = os.stat(name, dir_fd=source.descriptor, follow_symlinks=False)
-        replaced = self._replaced(target)
-        if replaced is not None and replaced.st_ino == moving.st_ino:
+        moving, replaced = _known(source) or _stat(source), _known(target) or _look(target)
+        if replaced is not None and replaced.inode == moving.inode:
             return
         more = self._check(source, target, moving, replaced)
         self._policy.check_count(store.memories, more)
-        is_directory = stat.S_ISDIR(moving.st_mode)
-        is_too_full = store.memories > self._policy.limits.memories and (replaced is None or is_directory)
-        if is_too_full and self._saves(source, target, is_directory=is_directory):
+        is_too_full = store.memories > self._policy.limits.memories and (replaced is None or moving.is_directory)
+        if is_too_full and self._saves(source, target, is_directory=moving.is_directory):
             self._policy.check_count(store.memories - 1, 1)
         self._act(source, target)
         store.grew(more)
@@ -59,27 +64,17 @@ class Renames:
         directory = self._mounted.directory(parent)
         return _End(directory, self._mounted.descriptors.of(directory), name)
 
-    def _replaced(self, target: _End) -> os.stat_result | None:
-        """Return what has the new name: mostly nothing, and then the question costs less than an exception."""
-        if target.name not in children_of(target.directory) and not os.access(
-            target.name, os.F_OK, dir_fd=target.descriptor, follow_symlinks=False
-        ):
-            return None
-        try:
-            return os.stat(target.name, dir_fd=target.descriptor, follow_symlinks=False)
-        except FileNotFoundError:
-            return None
-
-    def _check(self, source: _End, target: _End, moving: os.stat_result, replaced: os.stat_result | None) -> int:
+    def _check(self, source: _End, target: _End, moving: _Entry, replaced: _Entry | None) -> int:
         """Return by how many memories the store grows, or refuse what cannot become a memory."""
-        is_directory = stat.S_ISDIR(moving.st_mode)
         if replaced is not None:
-            _check_kinds(is_directory=is_directory, replaces_directory=stat.S_ISDIR(replaced.st_mode))
+            _check_kinds(is_directory=moving.is_directory, replaces_directory=replaced.is_directory)
         before, after = source.relative, target.relative
-        if is_directory:
+        if moving.is_directory:
             return self._check_directory(source, before, after)
-        more = self._policy.check_renamed(source.descriptor, source.name, before, after)
-        if replaced is not None and not self._policy.is_local_only_file(after):
+        node = children_of(source.directory).get(source.name)
+        was_local_only = self._policy.is_local_only_file(before) if node is None else self._policy.is_local_only(node)
+        more = self._policy.check_renamed(source.descriptor, source.name, before, after, was_local_only=was_local_only)
+        if replaced is not None and not self._policy.check_file(after):
             more -= 1
         return more
 
@@ -92,7 +87,10 @@ class Renames:
             for entry in scan(directory):
                 old, new = before + b"/" + entry.relative, after + b"/" + entry.relative
                 if entry.kind is Kind.FILE:
-                    more += self._policy.check_renamed(directory, entry.relative, old, new)
+                    was_local_only = self._policy.is_local_only_file(old)
+                    more += self._policy.check_renamed(
+                        directory, entry.relative, old, new, was_local_only=was_local_only
+                    )
                 elif entry.kind is Kind.DIRECTORY:
                     self._policy.check_name(new, is_local_only=self._policy.is_local_only_directory(new))
         finally:
@@ -129,6 +127,24 @@ class Renames:
         if node.pins:
             # The kernel may not have met the node that a pull put here, and carry the superseded one to the new name.
             self._mounted.tell(InvalidateEntry(target.directory.nodeid, target.name))
+
+
+def _known(end: _End) -> _Entry | None:
+    """Return what the kernel knows to have the name: nobody else changes the tree."""
+    node = children_of(end.directory).get(end.name)
+    return None if node is None else _Entry(node.inode, node.children is not None)
+
+
+def _look(end: _End) -> _Entry | None:
+    """Return what has the name on disk: mostly nothing, and then this costs less than an exception."""
+    if not os.access(end.name, os.F_OK, dir_fd=end.descriptor, follow_symlinks=False):
+        return None
+    return _stat(end)
+
+
+def _stat(end: _End) -> _Entry:
+    found = os.stat(end.name, dir_fd=end.descriptor, follow_symlinks=False)
+    return _Entry(found.st_ino, stat.S_ISDIR(found.st_mode))
 
 
 def _check_open(end: _End) -> None:
