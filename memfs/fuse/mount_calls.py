@@ -9,6 +9,7 @@ Only the standard library: it runs isolated, so that it starts at once.
 """
 
 import ctypes
+import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -36,8 +37,12 @@ def down(point: bytes, names: Sequence[bytes]) -> None:
     """Take the directories' own mounts down; who works in one may write from now on, as far as the store lets them."""
     for name in names:
         path = os.path.join(point, name)  # noqa: PTH118  (bytes)
-        _mount(None, path, _KEPT)
-        _unmount(path, _DETACH)
+        try:
+            _mount(None, path, _KEPT)
+            _unmount(path, _DETACH)
+        except OSError as error:
+            if error.errno not in {errno.EINVAL, errno.ENOENT}:  # Nothing is mounted there any more: that is all right.
+                raise
 
 
 def unmount(point: bytes, names: Sequence[bytes]) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memfs.core.errors import MountRefused
-from memfs.core.tree_requests import Answer, Ping, Request
+from memfs.core.tree_requests import Answer, Ping, Reload, Request
 from memfs.fuse import bare, checks, holders, lock, mountinfo, outside
 from memfs.fuse.announcing import Announcer
 from memfs.fuse.mount_socket import MountSocket
@@ -36,6 +36,7 @@ __all__ = ["MountOptions", "OpenUpcalls", "check", "run", "unmount"]
 log = logging.getLogger(__name__)
 
 READY_TIMEOUT_S = 10.0
+FORGOTTEN_TIMEOUT_S = 5.0
 _UNMOUNT_EVERY_S = 0.25
 _BUSY_ATTEMPTS = 20
 """How often a busy mount is tried (about 5 s) before it is detached under those who use it."""
@@ -89,6 +90,7 @@ def run(
             session.notify_entry,
             session.notify_inode,
         )
+        served.moving = remounts.moving
         session.start(on_end=signals.wake)
         # Closed in the reverse order: while a notice is on its way, the session answers the program that it waits for.
         stack.callback(session.close)
@@ -139,6 +141,8 @@ def _answering(
 ) -> Callable[[Request], Answer]:
     def answer(request: Request) -> Answer:
         answered = served.apply(request)
+        if isinstance(request, Reload):
+            remounts.await_forgotten(FORGOTTEN_TIMEOUT_S)
         if not isinstance(request, Ping):
             return answered
         facts = {

@@ -4,8 +4,8 @@ Waiting for a store's ``owner.lock`` happens without the mutation lock; everythi
 """
 
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 
 from memfs.core.attachment import Attachment
 from memfs.state.attachments import attached
@@ -15,6 +15,14 @@ from memfs.vfs.shown.outdating import outdate_all
 from memfs.vfs.store import ServedStore
 from memfs.vfs.values import ROOT, InvalidateEntry, InvalidateInode
 
+Moving = Callable[[frozenset[bytes]], AbstractContextManager[object]]
+"""Surrounds the moment in which names at the mount's root come to stand for other stores, or for none."""
+
+
+def nothing_moves(_names: frozenset[bytes]) -> AbstractContextManager[object]:
+    """Do nothing about it."""
+    return nullcontext()
+
 
 class Attaching:
     """The stores of one mount."""
@@ -22,8 +30,12 @@ class Attaching:
     def __init__(self, mounted: Mounted) -> None:
         self._mounted = mounted
 
-    def load(self, lock: AbstractContextManager[object]) -> None:
+    def load(self, lock: AbstractContextManager[object], moving: Moving = nothing_moves) -> None:
         """Serve the stores that are attached now, as they are attached now; called by one thread at a time.
+
+        Args:
+            lock: The mutation lock.
+            moving: Is told which names at the root are no longer those of their stores, before the lock is taken.
 
         Raises:
             AlreadyHeld: Another process owns a store's tree; nothing has changed then.
@@ -31,16 +43,18 @@ class Attaching:
         """
         wanted = {attachment.store_id: attachment for attachment in attached(self._mounted.layout)}
         new = self._opened([one for one in wanted.values() if one.store_id not in self._mounted.stores])
-        with lock:
+        after = {attachment.slug.encode(): store_id for store_id, attachment in wanted.items()}
+        before = {store.root.name: store_id for store_id, store in self._mounted.stores.items()}
+        with moving(frozenset(name for name, store_id in before.items() if after.get(name) != store_id)), lock:
             for store_id in self._mounted.stores.keys() - wanted.keys():
                 self._detach(self._mounted.stores.pop(store_id))
             self._attach({store.store_id: store for store in (*self._mounted.stores.values(), *new)}, wanted)
             outdate_all(self._mounted)
 
-    def reload(self, lock: AbstractContextManager[object]) -> None:
+    def reload(self, lock: AbstractContextManager[object], moving: Moving) -> None:
         """Load, and have the kernel forget each name at the root that stood for another store, and no other name."""
         before = self._roots()
-        self.load(lock)
+        self.load(lock, moving)
         after = self._roots()
         for slug, nodeid in before.items():
             if after.get(slug) != nodeid:

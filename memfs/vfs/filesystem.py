@@ -18,7 +18,7 @@ from memfs.core.tree_requests import Answer, Changed, Move, Ping, Refresh, Reloa
 from memfs.state.layout import Layout
 from memfs.tree.owner import failed
 from memfs.tree.swap import settle
-from memfs.vfs.attaching import Attaching
+from memfs.vfs.attaching import Attaching, Moving, nothing_moves
 from memfs.vfs.contents import Contents
 from memfs.vfs.descriptors import Descriptors
 from memfs.vfs.entries import Entries
@@ -96,6 +96,8 @@ class FileSystem:
         self._renames = Renames(mounted)
         self._contents = Contents(mounted)
         self._pulls = Pulls(mounted)
+        self.moving: Moving = nothing_moves
+        """Surrounds each change of what names at the root stand for; set before anything is applied."""
         self._attaching = Attaching(mounted)
         self._attaching.load(self._lock)
 
@@ -243,7 +245,7 @@ class FileSystem:
                     done = self._pulls.perform(request)
                 return settle(done)
             case Reload():
-                self._attaching.reload(self._lock)
+                self._attaching.reload(self._lock, self.moving)
                 return Answer()
             case Refresh():
                 with self._lock:

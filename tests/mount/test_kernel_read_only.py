@@ -6,6 +6,7 @@ Only root may have the kernel do so (`by_kernel`): for anybody else the same hol
 import errno
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -217,6 +218,55 @@ def test_two_stores_swap_their_names_and_their_access(manual: Any, until: Until)
     assert by_kernel("notes") == parts(manual.point)
     (manual.point / "manual/new.md").write_text("new\n")
     assert refused((manual.point / "notes/new").mkdir) in {"EROFS", "EACCES"}
+
+
+READ_ALL = """
+import os, sys
+print(0, flush=True)
+while True:
+    for directory, _, names in os.walk(sys.argv[1]):
+        for name in names:
+            try:
+                open(f"{directory}/{name}", "rb").read()
+            except OSError as error:
+                if error.errno not in (2, 116):  # gone, or of a store that is
+                    print(error, flush=True)
+"""
+
+
+def test_any_order_of_attaching_ends_as_it_should(
+    manual: Any, until: Until, program: Callable[..., Any], said: Callable[..., Any]
+) -> None:
+    """While programs read everything and pulls arrive, stores change names and access as often as they can."""
+    dice = random.Random(1)
+    reader = program(READ_ALL, manual.point)
+    said(reader)
+    manual.pull("/which.md", b"notes\n")
+    for turn in range(25):
+        names = dice.sample(["one", "two", "three"], 3)
+        slugs = dict(zip(["notes", "manual", "more"], names[: dice.randint(1, 3)], strict=False))
+        access = {store: dice.choice(list(Access)) for store in slugs}
+        attach(
+            manual.layout,
+            [
+                Attachment(store_id=f"memstore_{store}", name=store, slug=slug, access=access[store])
+                for store, slug in slugs.items()
+            ],
+        )
+        assert Answer() == manual.ask(Reload())
+        manual.pull(f"/{turn % 5}.md", b"pulled\n", force=True)
+        expected = by_kernel(*(slug for store, slug in slugs.items() if access[store] is Access.READ_ONLY))
+        if turn % 3 == 0:
+            until(lambda expected=expected: expected == held(manual))
+
+    until(lambda: expected == held(manual) == sorted(parts(manual.point)))
+    until(lambda: {".memfs", *slugs.values()} == set(os.listdir(manual.point)))  # noqa: PTH208  (names)
+    until((manual.point / slugs["notes"] / "which.md").exists)
+    assert "notes\n" == (manual.point / slugs["notes"] / "which.md").read_text()
+    assert reader.poll() is None
+    unmount(manual.point, lazy=True)
+    assert [] == parts(manual.point)
+    assert "WARNING" not in manual.told()
 
 
 def test_unmounting_leaves_nothing_mounted(manual: Any) -> None:

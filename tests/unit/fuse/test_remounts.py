@@ -26,7 +26,7 @@ class Host:
     """A table of mounts that the steps of `mount_calls` change, or fail to."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, code: int | None = 0, uid: int = 0) -> None:
-        self.mounts, self.steps, self.code = [WHOLE], list[tuple[object, ...]](), code
+        self.mounts, self.steps, self.code = [WHOLE], list[object](), code
         self.wanted: list[str] = []
         self.told: list[frozenset[str]] = []
         monkeypatch.setattr(mountinfo, "read", lambda: list(self.mounts))
@@ -113,6 +113,56 @@ def test_a_name_at_the_root_is_forgotten_only_once_nothing_is_mounted_there(host
     ] == host.steps
 
 
+def test_names_change_while_nothing_is_mounted_and_until_they_are_forgotten(host: Host) -> None:
+    host.wanted = ["manual", "more"]
+    host.remounts.settle()
+
+    with host.remounts.moving(frozenset({b"manual", b"notes"})):
+        host.steps.append("changed")
+        host.wanted = ["notes", "more"]
+    host.remounts.settle()
+    host.remounts.forget_entry(ROOT, b"manual")
+    host.remounts.forget_inode(ROOT)
+    host.remounts.await_forgotten(0.0)  # Gives up.
+    host.remounts.forget_entry(ROOT, b"notes")
+    host.remounts.await_forgotten(20.0)
+    host.remounts.forget_inode(ROOT)
+
+    assert [
+        ("read-only", "manual", "more"),
+        ("down", "manual"),
+        "changed",
+        ("forget", ROOT, b"manual"),
+        ("forget", ROOT),
+        ("forget", ROOT, b"notes"),
+        ("forget", ROOT),
+        ("read-only", "notes"),
+    ] == host.steps
+    assert ["more", "notes"] == host.remounts.names()
+
+
+def test_a_change_that_fails_leaves_all_as_it_was(host: Host) -> None:
+    host.wanted = ["manual"]
+    host.remounts.settle()
+
+    with pytest.raises(BlockingIOError), host.remounts.moving(frozenset({b"manual"})):
+        raise BlockingIOError
+
+    assert ["manual"] == host.remounts.names()
+
+
+@pytest.mark.expect_log("still holds read-only")
+def test_a_mount_that_stays_is_told_of(host: Host) -> None:
+    host.wanted = ["manual"]
+    host.remounts.settle()
+    host.code = errno.EBUSY
+
+    with host.remounts.moving(frozenset({b"manual"})):
+        pass
+
+    assert [("read-only", "manual"), ("down", "manual")] == host.steps
+
+
 def test_an_ordinary_user_leaves_it_to_the_mount(monkeypatch: pytest.MonkeyPatch) -> None:
     host = Host(monkeypatch, uid=1_000)
     host.wanted = ["manual"]
@@ -133,7 +183,7 @@ def test_root_without_the_privilege_tries_it_once(monkeypatch: pytest.MonkeyPatc
     assert [frozenset()] == host.told
 
 
-@pytest.mark.expect_log("which stores are read-only (manual)")
+@pytest.mark.expect_log("which stores are read-only")
 @pytest.mark.parametrize("code", [errno.EINVAL, None])
 def test_a_kernel_that_cannot_be_told_is_told_of(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, code: int | None
@@ -144,7 +194,8 @@ def test_a_kernel_that_cannot_be_told_is_told_of(
     host.remounts.settle()
 
     why = "it takes too long" if code is None else "Invalid argument"
-    assert [f"the kernel could not be told which stores are read-only (manual): {why}"] == caplog.messages
+    assert [f"the kernel could not be told which stores are read-only: {why}"] == caplog.messages
+    assert [("read-only", "manual")] * 3 == host.steps
     assert [frozenset()] == host.told
 
 
