@@ -181,7 +181,7 @@ class Announcer:
 
 
 def _started(mount: Mount, *, in_namespace: bool) -> "subprocess.Popen[bytes]":
-    words = [str(mount.mount_point), mount.device if in_namespace else ""]
+    words = [str(os.getpid()), str(mount.mount_point), mount.device, "namespace" if in_namespace else ""]
     command = [sys.executable, "-I", "-S", announcing_process.__file__, *words]
     return subprocess.Popen(  # noqa: S603  (fixed words and a path)
         command,

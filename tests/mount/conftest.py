@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mount.watches import Watch
 
 from memfs.core.attachment import Access, Attachment
 from memfs.core.tree_requests import (
@@ -224,3 +225,17 @@ def said() -> Callable[["subprocess.Popen[str]"], Any]:
         return json.loads(process.stdout.readline())
 
     return read
+
+
+@pytest.fixture
+def watching() -> Iterator[Callable[..., Watch]]:
+    """Watch directories; ended in the end."""
+    watches: list[Watch] = []
+
+    def watch(directory: Path, events: str = "close_write", *words: str) -> Watch:
+        watches.append(Watch(directory, events, *words))
+        return watches[-1]
+
+    yield watch
+    for one in watches:
+        one.end()

@@ -3,77 +3,16 @@
 Everything is watched by the real `inotifywait`. In read_only stores too, which the kernel itself may hold read-only.
 """
 
-import os
-import select
-import signal
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mount.watches import Watch, announcer_of, serving
 
-from memfs.core.attachment import Access, Attachment
 from memfs.core.tree_requests import Move, Outcome, Replace
-from memfs.fuse import announcing_process
-from memfs.fuse.unmounting import unmount
-from memfs.state.attachments import attach
 
 Until = Callable[[Callable[[], bool]], None]
-LIMIT_S = 20.0
-
-
-class Watch:
-    """A running `inotifywait`; each event is ``EVENTS PATH``, the path below what is watched."""
-
-    def __init__(self, directory: Path, events: str, *words: str) -> None:
-        self._directory = directory
-        command = ["inotifywait", "-m", "-e", events, "--format", "%e %w%f", *words, directory]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/")
-        self._pending = b""
-        self._await_start()
-
-    def heard(self) -> str:
-        """Return the next event, which must come within the limit."""
-        assert self.process.stdout is not None
-        while b"\n" not in self._pending:
-            readable, _, _ = select.select([self.process.stdout], [], [], LIMIT_S)
-            assert readable, "nothing was heard"
-            self._pending += os.read(self.process.stdout.fileno(), 4_096)
-        line, _, self._pending = self._pending.partition(b"\n")
-        events, _, path = line.decode().partition(" ")
-        return f"{events.removesuffix(',CLOSE')} {Path(path).relative_to(self._directory)}"
-
-    def heard_until(self, last: str) -> list[str]:
-        """Return the events up to and with ``last``."""
-        events = [self.heard()]
-        while events[-1] != last:
-            events.append(self.heard())
-        return events
-
-    def end(self) -> None:
-        self.process.kill()
-        self.process.communicate(timeout=LIMIT_S)
-
-    def _await_start(self) -> None:
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
-            if b"established" in line:
-                return
-
-
-@pytest.fixture
-def watching() -> Iterator[Callable[..., Watch]]:
-    """Watch directories; ended in the end."""
-    watches: list[Watch] = []
-
-    def watch(directory: Path, events: str = "close_write", *words: str) -> Watch:
-        watches.append(Watch(directory, events, *words))
-        return watches[-1]
-
-    yield watch
-    for one in watches:
-        one.end()
 
 
 @pytest.fixture(params=["auto read_write", "auto read_only", "always read_write", "always read_only"])
@@ -88,38 +27,11 @@ def mounted(prepared: Callable[..., Any], request: pytest.FixtureRequest) -> Any
     return serving(prepared, *request.param.split())
 
 
-def serving(prepared: Callable[..., Any], open_upcalls: str, access: str) -> Any:
-    one = prepared(open_upcalls=open_upcalls)
-    attach(one.layout, [Attachment(store_id="memstore_notes", name="Notes", slug="notes", access=Access(access))])
-    one.start()
-    assert one.is_ready, one.told()
-    return one
-
-
 @pytest.fixture
 def writable(prepared: Callable[..., Any]) -> Any:
     one = prepared().start()
     assert one.is_ready, one.told()
     return one
-
-
-def announcers() -> dict[int, list[str]]:
-    """Return the words of every process that announces, whoever started it."""
-    found = {}
-    for process in Path("/proc").iterdir():
-        if process.name.isdecimal():
-            try:
-                words = (process / "cmdline").read_bytes().decode().split("\0")
-            except OSError:
-                continue
-            if announcing_process.__file__ in words:
-                found[int(process.name)] = words
-    return found
-
-
-def announcer_of(mounted: Any) -> int | None:
-    """Return the process that announces for this mount."""
-    return next((pid for pid, words in announcers().items() if str(mounted.point) in words), None)
 
 
 def test_a_remote_edit_and_a_remote_creation_wake_a_watcher_who_reads_the_new_bytes(
@@ -175,43 +87,6 @@ def heard_of(mounted: Any, watch: Watch, number: int) -> list[str]:
     return watch.heard_until(f"CLOSE_WRITE barrier-{number}.md")
 
 
-def test_a_directory_that_somebody_uses_already_is_announced_all_the_same(
-    mounted: Any, watching: Callable[..., Watch], until: Until, program: Callable[..., Any], said: Callable[..., Any]
-) -> None:
-    watch = watching(mounted.root, "create")
-    announcer = announced_once(mounted, watch)
-    os.kill(announcer, signal.SIGSTOP)
-    mounted.pull("/d/a.md", b"text")
-    until((mounted.root / "d" / "a.md").exists)
-    inside = program(STAY, mounted.root / "d")
-    said(inside)
-
-    os.kill(announcer, signal.SIGCONT)
-
-    assert "CREATE,ISDIR d" == watch.heard()
-    inside.stdin.write("\n")
-    inside.stdin.flush()
-    assert f"['a.md'] {mounted.root / 'd'}\n" == inside.stdout.readline()
-
-
-STAY = """
-import os, sys
-os.chdir(sys.argv[1])
-print(1, flush=True)
-sys.stdin.readline()
-print(os.listdir(), os.getcwd(), flush=True)
-"""
-
-
-def announced_once(mounted: Any, watch: Watch) -> int:
-    """Have something announced, so that the process is there and at work; return its id."""
-    mounted.pull("/first.md", b"first")
-    watch.heard()
-    pid = announcer_of(mounted)
-    assert pid is not None
-    return pid
-
-
 def test_a_remote_rename_is_announced_under_the_new_name(mounted: Any, watching: Callable[..., Watch]) -> None:
     watch = watching(mounted.root)
     mounted.pull("/a.md", b"text")
@@ -260,76 +135,6 @@ def test_announcing_changes_nothing_and_keeps_no_later_pull_out(each: Any, watch
     found = (each.root / "a.md").stat()
     assert (shown.st_mode, shown.st_uid, shown.st_gid) == (found.st_mode, found.st_uid, found.st_gid)
     assert answer.identity.mtime_ns == found.st_mtime_ns
-
-
-def test_the_announcing_process_has_nothing_open_but_its_pipes_and_sees_nothing_but_the_mount(
-    mounted: Any, watching: Callable[..., Watch]
-) -> None:
-    pid = announced_once(mounted, watching(mounted.root))
-
-    opened = sorted(Path(f"/proc/{pid}/fd").iterdir())
-    kinds = [str(one.readlink()).partition(":")[0] for one in opened]
-    mounts = Path(f"/proc/{pid}/mountinfo").read_text().splitlines()
-
-    assert ["pipe", "pipe", "/dev/null"] == kinds
-    assert ["0", "1", "2"] == [one.name for one in opened]
-    assert ["/ fuse.memfs"] == [f"{line.split()[4]} {line.partition(' - ')[2].split()[0]}" for line in mounts]
-
-
-def test_a_killed_announcer_is_followed_by_another_and_nothing_is_left_out(
-    mounted: Any, watching: Callable[..., Watch], until: Until
-) -> None:
-    watch = watching(mounted.root)
-    for number in range(3):
-        mounted.pull(f"/a-{number}.md", b"text")
-        assert f"CLOSE_WRITE a-{number}.md" == watch.heard()
-        os.kill(announcer_of(mounted) or 0, signal.SIGKILL)
-
-        mounted.pull(f"/b-{number}.md", b"text")
-        assert f"CLOSE_WRITE b-{number}.md" == watch.heard()
-        until(lambda: announcer_of(mounted) is not None)
-    assert "WARNING" not in mounted.told()
-
-
-def test_an_announcer_that_stands_still_delays_nobody(
-    mounted: Any, watching: Callable[..., Watch], until: Until
-) -> None:
-    pid = announced_once(mounted, watching(mounted.root))
-    os.kill(pid, signal.SIGSTOP)
-
-    for number in range(200):
-        mounted.pull(f"/{number}.md", b"text")
-    until((mounted.root / "199.md").exists)
-    unmount(mounted.point)
-
-    assert 0 == mounted.ended()
-    assert not mounted.is_mounted()
-    assert announcer_of(mounted) is None
-
-
-@pytest.mark.parametrize("how", ["SIGTERM", "SIGKILL", "umount", "umount --lazy"])
-def test_no_announcer_outlives_its_mount_though_it_is_at_work(
-    mounted: Any, watching: Callable[..., Watch], until: Until, how: str
-) -> None:
-    watch = watching(mounted.root)
-    announced_once(mounted, watch)
-    for number in range(200):
-        mounted.pull(f"/{number}.md", b"text")
-    watch.end()
-
-    if how.startswith("SIG"):
-        mounted.process.send_signal(signal.Signals[how])
-    else:
-        lazily = ["-z"] if "lazy" in how else []
-        if os.geteuid() == 0 and not lazily and (mounted.root / "0.md").stat().st_mode & 0o222 == 0:
-            subprocess.run(["umount", mounted.root], check=True, timeout=LIMIT_S)
-        subprocess.run(["fusermount", "-u", *lazily, mounted.point], check=True, timeout=LIMIT_S)
-
-    assert (-signal.SIGKILL if how == "SIGKILL" else 0) == mounted.ended()
-    until(lambda: announcer_of(mounted) is None)
-    if how != "SIGKILL":
-        assert [] == list(mounted.point.iterdir())
-        assert "WARNING" not in mounted.told()
 
 
 def test_a_first_download_is_announced_as_a_whole_where_somebody_looked_before(
@@ -396,35 +201,3 @@ while not os.path.exists(stop):
             wrong += 1
 print(wrong, flush=True)
 """
-
-
-def test_a_limit_of_the_queue_drops_the_oldest_and_one_path_waits_once() -> None:
-    from memfs.fuse.announcing import QUEUE, Announcer  # noqa: PLC0415  (this test alone looks inside)
-    from memfs.vfs.values import Announcement, Event  # noqa: PLC0415  (the same)
-
-    announcer = Announcer()
-    announcer.announce(Announcement(b"n/again.md", Event.MADE))
-    announcer.announce(Announcement(b"n/again.md", Event.EDITED))
-    assert {b"n/again.md": Event.MADE} == announcer._waiting
-
-    for number in range(QUEUE):
-        announcer.announce(Announcement(b"n/%d" % number, Event.EDITED))
-    announcer.stop()
-
-    assert QUEUE == len(announcer._waiting)
-    assert b"n/again.md" not in announcer._waiting
-
-
-def test_mounting_elsewhere_ends_no_announcing(writable: Any, watching: Callable[..., Watch]) -> None:
-    watch = watching(writable.root)
-    pid = announced_once(writable, watch)
-    elsewhere = writable.layout.root / "elsewhere"
-    elsewhere.mkdir()
-    if os.geteuid() == 0:
-        subprocess.run(["mount", "-t", "tmpfs", "none", elsewhere], check=True, timeout=LIMIT_S)
-        subprocess.run(["umount", elsewhere], check=True, timeout=LIMIT_S)
-
-    writable.pull("/a.md", b"text")
-
-    assert "CLOSE_WRITE a.md" == watch.heard()
-    assert pid == announcer_of(writable)
