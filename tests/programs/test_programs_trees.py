@@ -147,6 +147,17 @@ def test_find_and_du_see_what_is_there(store: Synced, home: Path, source: Path) 
     assert sorted(("created", path) for path in TEXTS) == arrived(store, home)
 
 
+def test_df_tells_how_many_memories_a_store_has_and_may_have(home: Path) -> None:
+    def figures() -> list[int]:
+        return [int(one) for one in run("df", "--output=itotal,iused", home).split()[-2:]]
+
+    before = figures()
+    (home / "one.md").touch()
+    (home / "local.md~").touch()
+
+    assert [10_000, before[1] + 1] == figures()
+
+
 def test_a_repository_lives_in_a_store(store: Synced, home: Path) -> None:
     """Its own files stay on this host; the working tree is memories, a checkout edits them."""
     git(home, "init", "-q", "-b", "main")
