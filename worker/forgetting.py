@@ -28,6 +28,12 @@ async def forget_old(replica: Replica) -> None:
         replica.state.replaced.forget(until)
 
 
+async def forget_redacted(replica: Replica) -> None:
+    """Forget what the versions held of which the feed told that they were redacted."""
+    while replica.far.redacted:
+        await forget_version(replica, replica.far.redacted.pop())
+
+
 async def forget_version(replica: Replica, version_id: str) -> None:
     """Delete what a redacted version held, unless it is what a memory holds now.
 

@@ -89,6 +89,8 @@ class RemoteObserver:
         """Called when the change feed answered."""
         self.on_archived: Callable[[], None] = lambda: None
         """Called when the feed tells that the store was archived."""
+        self.redacted: set[str] = set()
+        """Versions of which the feed told that they were redacted; who forgets what they held takes them out."""
         self.refusals: dict[str, tuple[str, Refusal]] = {}
         """By memory id: the wire path of what cannot be a file here, and why."""
         self.pages = 1
@@ -191,6 +193,7 @@ class RemoteObserver:
         news = [memory_id for memory_id, one in last.items() if not self._has_taken(memory_id, one)]
         ours = [memory_id for memory_id in news if self._is_ours(memory_id, last[memory_id])]
         await self._retrieve(memory_id for memory_id in news if memory_id not in ours)
+        self.redacted |= {one.memory_version_id or "" for one in told if one.kind == changes.REDACTED} - {""}
         if any(one.kind == changes.STORE_ARCHIVED for one in told):
             self.on_archived()
         # Our own answer tells the same in a moment, and saves a question.

@@ -15,7 +15,7 @@ from memfs.core.plan import Side
 from worker.beside import Beside, Following
 from worker.cycle import Cycle, Decided
 from worker.disk import disk_trouble
-from worker.forgetting import forget_old
+from worker.forgetting import forget_old, forget_redacted
 from worker.gate import Gate
 from worker.replica import Replica
 from worker.settling import Settling
@@ -227,6 +227,7 @@ class Runner:
         if self._scan_due <= now or self._scan_wanted.take_due(now):
             await self._scan()
         await self._look()
+        await forget_redacted(self.replica)
         if not self._standing.may_ask:
             if self._has_news or self._decided is None:
                 self._decided, self._has_news = self._cycle.look(), False

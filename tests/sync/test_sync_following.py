@@ -151,3 +151,18 @@ async def test_a_server_that_answers_at_once_is_not_asked_without_a_pause(
         await asyncio.sleep(0.2)
 
     assert flaky.calls["read_changes"] - asked <= 3
+
+
+async def test_what_a_redacted_version_held_is_forgotten_as_soon_as_the_feed_tells_it(host: Host, far: Far) -> None:
+    await far.write("note.md", "secret\n")
+    await far.write("kept.md", "kept\n")
+    async with running(host):
+        await eventually(lambda: text(host, "note.md") == "secret\n")
+        redacted = (await far.memories())["/note.md"].memory_version_id
+        await far.remove("note.md")
+        await eventually(lambda: host.trash() == ["secret\n"])
+
+        await far.remote.redact_version(far.store_id, redacted)
+
+        await eventually(lambda: host.trash() == [])
+        await eventually(lambda: "secret\n" not in [one.read_text() for one in host.store.base.iterdir()])
