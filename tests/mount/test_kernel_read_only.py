@@ -18,7 +18,7 @@ import pytest
 
 from memfs.core.attachment import Access, Attachment
 from memfs.core.errors import MountPointBusy
-from memfs.core.tree_requests import Answer, Ping, Reload
+from memfs.core.tree_requests import Answer, Ping, Refresh, Reload
 from memfs.fuse import mountinfo, outside
 from memfs.fuse.unmounting import unmount
 from memfs.state.attachments import attach
@@ -194,6 +194,16 @@ for line in sys.stdin:
     until(lambda: [] == parts(manual.point))
     until(lambda: 0 == written())
     assert (manual.layout.store("memstore_manual").tree / "new.md").exists()
+
+
+def test_a_refresh_leaves_what_is_held(manual: Any) -> None:
+    assert "guide\n" == (manual.point / "manual/guide.md").read_text()
+
+    assert Answer() == manual.ask(Refresh())
+
+    assert by_kernel("manual") == held(manual) == parts(manual.point)
+    assert "guide\n" == (manual.point / "manual/guide.md").read_text()
+    assert refused((manual.point / "manual/new").mkdir) in {"EROFS", "EACCES"}
 
 
 def test_two_stores_swap_their_names_and_their_access(manual: Any, until: Until) -> None:
