@@ -8,6 +8,7 @@ import logging
 from pathlib import Path
 
 from memfs.core.digest import content_sha256
+from memfs.state.baseline import Agreed
 from memfs.tree.trash import displaced, empty
 from worker.replica import Replica
 
@@ -29,9 +30,15 @@ async def forget_old(replica: Replica) -> None:
 
 
 async def forget_redacted(replica: Replica) -> None:
-    """Forget what the versions held of which the feed told that they were redacted."""
-    while replica.far.redacted:
-        await forget_version(replica, replica.far.redacted.pop())
+    """Forget what the versions held of which the feed told that they were redacted.
+
+    One that is still the baseline of its memory waits until what came after it is here: that may displace its bytes.
+    """
+    if not replica.far.redacted:
+        return
+    for version_id in replica.far.redacted - {row.version_id for row in _rows(replica)}:
+        await forget_version(replica, version_id)
+        replica.far.redacted.discard(version_id)
 
 
 async def forget_version(replica: Replica, version_id: str) -> None:
@@ -39,18 +46,20 @@ async def forget_version(replica: Replica, version_id: str) -> None:
 
     May be called for any version, and again. What a version held is known here if it was the baseline within 30 days.
     """
-    baseline = replica.state.baseline
-    rows = [row for path in baseline.paths if (row := baseline.get(path)) is not None]
     sha256 = replica.state.replaced.content_sha256(version_id)
-    sha256 = sha256 or next((row.content_sha256 for row in rows if row.version_id == version_id), None)
     if sha256 is None:
         return
-    if not any(row.content_sha256 == sha256 and row.version_id != version_id for row in rows):
+    if not any(row.content_sha256 == sha256 for row in _rows(replica)):
         await asyncio.to_thread(replica.contents.drop, sha256)
     count = await asyncio.to_thread(_delete, replica.layout.trash, sha256)
     with replica.state.transaction():
         replica.state.replaced.drop(version_id)
     log.info("forgot what the redacted version %s held (%.12s): %d files of the trash", version_id, sha256, count)
+
+
+def _rows(replica: Replica) -> list[Agreed]:
+    baseline = replica.state.baseline
+    return [row for path in baseline.paths if (row := baseline.get(path)) is not None]
 
 
 def _delete(trash: Path, sha256: str) -> int:
