@@ -29,6 +29,8 @@ class Mount:
     """The directory of the file system that is mounted; another one than ``/`` for a bind mount."""
     options: str = field(default="", compare=False)
     """Of this mount point, then of the file system; they may change while it lives."""
+    parent_id: int = field(default=0, compare=False)
+    """The mount that the mount point is a directory of."""
 
     @property
     def is_read_only(self) -> bool:
@@ -52,8 +54,12 @@ def read() -> list[Mount]:
 
 
 def at(mount_point: Path) -> Mount | None:
-    """Return what is mounted exactly at ``mount_point`` (absolute, without symbolic links), the topmost."""
-    found = [mount for mount in read() if mount.mount_point == mount_point]
+    """Return what is mounted exactly at ``mount_point`` (absolute, without symbolic links), the topmost.
+
+    What lies below a directory that was mounted over since is there no more, though the table goes on listing it.
+    """
+    table = read()
+    found = [mount for mount in table if mount.mount_point == mount_point and not _is_covered(mount, table)]
     return found[-1] if found else None
 
 
@@ -67,10 +73,19 @@ def _is_directory_of(mount: Mount, whole: Mount) -> bool:
     return mount.device == whole.device and mount.mount_point == whole.mount_point / name and mount.root == f"/{name}"
 
 
+def _is_covered(mount: Mount, table: list[Mount]) -> bool:
+    """Tell whether a way to the mount point leads through a directory that something else is mounted on."""
+    beside = [one for one in table if one.parent_id == mount.parent_id and one.mount_point != mount.mount_point]
+    if any(mount.mount_point.is_relative_to(one.mount_point) for one in beside):
+        return True
+    parents = [one for one in table if one.mount_id == mount.parent_id != mount.mount_id]
+    return any(_is_covered(one, table) for one in parents)
+
+
 def _mount(line: bytes) -> Mount:
     # 36 35 0:42 / /mnt/memory rw,nosuid shared:1 - fuse.memfs memfs rw,user_id=0
     before, _, after = line.partition(b" - ")
-    mount_id, _parent, device, root, mount_point, options = before.split(b" ")[:6]
+    mount_id, parent_id, device, root, mount_point, options = before.split(b" ")[:6]
     kind, source, *whole = after.split(b" ")
     return Mount(
         mount_id=int(mount_id),
@@ -80,6 +95,7 @@ def _mount(line: bytes) -> Mount:
         source=os.fsdecode(_unescaped(source)),
         root=os.fsdecode(_unescaped(root)),
         options=b" ".join([options, *whole]).decode(errors="replace"),
+        parent_id=int(parent_id),
     )
 
 

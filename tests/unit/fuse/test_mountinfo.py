@@ -28,6 +28,19 @@ def test_the_optional_fields_of_a_line_do_not_shift_the_others() -> None:
     assert (41, "0:39", "fuse.memfs", "memfs") == (mount.mount_id, mount.device, mount.kind, mount.source)
 
 
+def test_what_is_below_a_directory_that_was_mounted_over_is_there_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = TABLE + b"45 27 0:43 / /mnt rw - tmpfs tmpfs rw\n"
+    monkeypatch.setattr(mountinfo, "read", lambda: mountinfo.parse(over))
+    assert mountinfo.at(Path("/mnt/memory")) is None
+    assert mountinfo.at(Path("/mnt")) is not None
+
+    again = over + b"46 45 0:44 / /mnt/memory rw - fuse.memfs memfs rw\n"
+    monkeypatch.setattr(mountinfo, "read", lambda: mountinfo.parse(again))
+    found = mountinfo.at(Path("/mnt/memory"))
+    assert found is not None
+    assert 46 == found.mount_id
+
+
 def test_of_mounts_on_one_directory_the_topmost_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mountinfo, "read", lambda: mountinfo.parse(TABLE))
 
