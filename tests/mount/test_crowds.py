@@ -6,9 +6,11 @@ Each runs small in every run of the tests, and in its full size in the long ones
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +52,16 @@ for number in range(times):
     with open(temporary, 'wb') as file:
         file.write(bytes([97 + number % 26]) * 3_000)
     os.rename(temporary, f'{directory}/a.md')
+print(0, flush=True)
+"""
+
+INSERT = """
+import sqlite3, sys
+database = sqlite3.connect(sys.argv[1], timeout=30, isolation_level=None)
+for number in range(30):
+    database.execute('begin immediate')
+    database.execute('insert into lines values (?)', (number,))
+    database.execute('commit')
 print(0, flush=True)
 """
 
@@ -175,6 +187,24 @@ def test_a_large_directory_is_listed_whole_while_names_come_and_go(
     finally:
         stop.touch()
     assert ask(changing) > 20
+
+
+@pytest.mark.parametrize("journal", ["delete", "wal"])
+def test_a_database_below_a_local_only_name_keeps_what_processes_commit(
+    mounted: Any, program: Program, journal: str
+) -> None:
+    """SQLite relies on locks of parts of a file, in WAL mode also on memory that processes share by mapping a file."""
+    path = mounted.root / ".git/lines.db"
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as database:
+        assert (journal,) == database.execute(f"pragma journal_mode={journal}").fetchone()
+        database.execute("create table lines(number)")
+
+        writers = [program(INSERT, path) for _ in range(3)]
+        assert [0, 0, 0] == [ask(one) for one in writers]
+
+        assert (90,) == database.execute("select count(*) from lines").fetchone()
+        assert ("ok",) == database.execute("pragma integrity_check").fetchone()
 
 
 def listed(root: Path) -> list[str]:
