@@ -17,7 +17,7 @@ from worker.braking import carried_out
 from worker.outcomes import Outcome
 from worker.placing import Placing, agreed, is_applied, placed
 from worker.replica import Replica
-from worker.views import LocalFile
+from worker.views import LocalFile, RemoteMemory
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +58,8 @@ class Pulls:
     async def rename(self, rename: Rename) -> Outcome:
         """Move the file to where its memory is now, or out of a directory's way."""
         file = self._replica.local.files[rename.source]
+        # Looked up before the wait: a memory that is deleted meanwhile was renamed all the same.
+        row, memory = self._replica.state.baseline.get(rename.origin), self._replica.remote.memories.get(rename.target)
         prune = self._placing.prunable(rename.source)
         request = Move(
             store_id=self._store_id, path=rename.source, target=rename.target, expect=file.identity, prune=prune
@@ -69,25 +71,11 @@ class Pulls:
         outcome = Outcome(
             files=((rename.source, None), (rename.target, moved)), made=answer.made,
             pruned=await asyncio.to_thread(self._missing, prune), dropped=rename.origin,
-            agreed=None if rename.is_clash else self._renamed(rename, moved),
+            agreed=None if rename.is_clash else _renamed(rename, moved, row, memory),
         )  # fmt: skip
         why = "a directory has its name on the remote" if rename.is_clash else "as on the remote"
         log.info("renamed %s to %s: %s (%.12s)", rename.source, rename.target, why, file.content_sha256)
         return outcome
-
-    def _renamed(self, rename: Rename, moved: LocalFile) -> Agreed | None:
-        row, memory = (
-            self._replica.state.baseline.get(rename.origin),
-            self._replica.remote.memories.get(rename.target),
-        )
-        if row is None or memory is None:
-            return None
-        is_same = moved.content_sha256 == row.content_sha256
-        return Agreed(
-            path=rename.target, memory_id=row.memory_id, version_id=memory.version_id,
-            content_sha256=row.content_sha256, size_bytes=row.size_bytes, updated_at=memory.updated_at,
-            identity=moved.identity if is_same else None, hashed_at=moved.hashed_at,
-        )  # fmt: skip
 
     async def _put_remote(self, path: StorePath, *, force: bool) -> Outcome:
         file, memory = self._replica.local.files.get(path), self._replica.remote.memories[path]
@@ -118,3 +106,14 @@ class Pulls:
     def _missing(self, directories: tuple[str, ...]) -> tuple[str, ...]:
         root = self._replica.layout.tree
         return tuple(one for one in directories if not (root / relative(StorePath(one))).is_dir())
+
+
+def _renamed(rename: Rename, moved: LocalFile, row: Agreed | None, memory: RemoteMemory | None) -> Agreed | None:
+    if row is None or memory is None:
+        return None
+    is_same = moved.content_sha256 == row.content_sha256
+    return Agreed(
+        path=rename.target, memory_id=row.memory_id, version_id=memory.version_id,
+        content_sha256=row.content_sha256, size_bytes=row.size_bytes, updated_at=memory.updated_at,
+        identity=moved.identity if is_same else None, hashed_at=moved.hashed_at,
+    )  # fmt: skip

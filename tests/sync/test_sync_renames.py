@@ -3,6 +3,8 @@
 import pytest
 from hosts import WAIT_S, Far, Host, MakeHost
 
+from memfs.core.tree_requests import Answer, Move, Request
+
 pytestmark = pytest.mark.anyio
 
 
@@ -276,3 +278,29 @@ async def test_a_renamed_memory_is_the_same_for_the_other_host(make_host: MakeHo
 
     assert {"two.md": "text\n"} == b.tree()
     assert inode == b.inode("two.md")
+
+
+async def test_a_memory_deleted_while_its_rename_is_carried_out_is_not_made_again(
+    host: Host, far: Far, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await far.write("a.md", "text\n")
+    await far.write("other.md", "other\n")
+    await host.sync()
+    memory_id = await far.id("a.md")
+    await far.move("a.md", "b.md")
+    ask = host.owner.ask
+
+    def deleted_meanwhile(request: Request) -> Answer:
+        if isinstance(request, Move):
+            # As the feed does, on the control thread, while the owner moves the file.
+            host.replica.suspect(host.replica.remote.drop(memory_id))
+        return ask(request)
+
+    monkeypatch.setattr(host.owner, "ask", deleted_meanwhile)
+    await host.replica.far.poll()
+    await far.remote.delete_memory(far.store_id, memory_id)
+    await host.runner.settle(WAIT_S)
+    left = await host.sync()
+
+    assert [] == left
+    assert {"other.md": "other\n"} == await far.contents() == host.tree()
