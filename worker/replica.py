@@ -278,11 +278,10 @@ class Replica:
             self._is_there(path, sight.file)
 
     def _is_there(self, path: StorePath, file: LocalFile) -> None:
+        row, is_news = self.state.baseline.get(path), self.local.put(path, file)
         problem = self.state.problems.get(path, Side.LOCAL)
-        if problem is not None and problem.fingerprint != file.content_sha256:
+        if problem is not None and (problem.fingerprint != file.content_sha256 if problem.fingerprint else is_news):
             self._drop_problem(path, Side.LOCAL)
-        row = self.state.baseline.get(path)
-        is_news = self.local.put(path, file)
         if is_news or row is None or row.identity != file.identity:
             self.suspects.add(path)
             self.state.touch(path)

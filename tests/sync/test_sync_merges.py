@@ -311,3 +311,23 @@ async def test_a_push_of_a_merge_whose_answer_was_lost_is_not_merged_again(
 
     expected = "base\nremote\nlocal\nremote again\nlocal again\n"
     assert {NOTE: expected} == host.tree() == await far.contents()
+
+
+async def test_a_conflict_copy_that_a_full_store_does_not_take_stays_here_and_is_named(
+    make_host: MakeHost, clock: FakeClock
+) -> None:
+    small = MemoryRemote(now=clock.now, limits=Limits(memories=2))
+    far = Far(small, (await small.create_store("Notes")).id)
+    host = make_host(remote=small, store_id=far.store_id)
+    host.write("other.md", "other\n")
+    await edited_on_both_sides(host, far, "base\n", "local\n", "remote\n")
+
+    left = await host.sync()
+
+    copy = copy_of(NOTE, "local\n")
+    assert ["/" + copy] == left
+    assert {"other.md": "other\n", NOTE: "remote\n", copy: "local\n"} == host.tree()
+    assert {"/" + copy: "store_full"} == host.problems()
+    await far.remove("other.md")
+    assert [] == await host.sync(wait_s=60.0)
+    assert {NOTE: "remote\n", copy: "local\n"} == host.tree() == await far.contents()
