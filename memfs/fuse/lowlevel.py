@@ -59,10 +59,8 @@ def one_reply(
     def callback(req: int, *arguments: lib.Foreign) -> None:
         count[0] += 1
         try:
-            for place in names:
-                name = arguments[place]
-                if _SLASH in name or 0 in name or name in _NO_NAMES:
-                    raise _invalid()
+            if names:
+                _check_names(names, arguments)
             result = operation(*arguments)
             status = send(req, result)
         except (OSError, MemfsError) as error:
@@ -100,9 +98,12 @@ def no_reply(operation: Callable[..., None]) -> Callback:
     return callback
 
 
-def _invalid() -> OSError:
-    """Return the answer to a name that no kernel sends: from there on a name is taken as it is."""
-    return OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+def _check_names(places: Sequence[int], arguments: Sequence[lib.Foreign]) -> None:
+    """Refuse a name that no kernel sends: from here on a name is taken as it is."""
+    for place in places:
+        name = arguments[place]
+        if _SLASH in name or 0 in name or name in _NO_NAMES:
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
 
 
 def _undo(undo: Callable[[Any], None], result: object) -> None:
