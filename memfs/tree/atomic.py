@@ -31,7 +31,10 @@ def fsync_directory(directory: Path | int) -> None:
 
 def write_all(descriptor: int, content: bytes, offset: int) -> None:
     """Write every byte at ``offset``, however many calls it takes."""
-    view = memoryview(content)
+    written = os.pwrite(descriptor, content, offset)
+    if written == len(content):
+        return
+    view, offset = memoryview(content)[written:], offset + written
     while view:
         written = os.pwrite(descriptor, view, offset)
         view, offset = view[written:], offset + written
