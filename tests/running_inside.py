@@ -48,8 +48,12 @@ class Inside:
         **settings: str,
     ) -> Printed:
         """Run a command inside to its end."""
+        return self.do(self.words(*command, options=options, stores=stores), cwd, **settings)
+
+    def do(self, words: list[str], cwd: Path | None = None, **settings: str) -> Printed:
+        """Run these words to their end, as `run` does."""
         done = subprocess.run(
-            self.words(*command, options=options, stores=stores),
+            words,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             env={**self.memfs.environ, **settings},

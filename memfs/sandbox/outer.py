@@ -56,10 +56,11 @@ def _check_device() -> None:
     try:
         os.close(os.open(_DEVICE, os.O_RDWR | os.O_CLOEXEC))
     except OSError as error:
-        remedy = "Load the module (modprobe fuse)" if isinstance(error, FileNotFoundError) else "As root: chmod 666"
+        is_missing = isinstance(error, FileNotFoundError)
+        remedy = "Load the module (modprobe fuse)" if is_missing else f"As root: chmod 666 {_DEVICE}"
         raise DeviceMissing(
             f"{_DEVICE} cannot be opened: {error.strerror}",
-            remedy=f"{remedy} {_DEVICE}; in a container add --device {_DEVICE}",
+            remedy=f"{remedy}; in a container add --device {_DEVICE}",
         ) from None
 
 

@@ -23,6 +23,7 @@ PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_SECUREBITS = 22, 24, 28
 PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 38, 47
 
 _SYS_MOUNT_SETATTR = 442  # The same number on every architecture, as of all calls since Linux 5.1 but alpha's.
+_SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _MNT_DETACH = 2
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _CAPABILITY_VERSION_3 = 0x2008_0522
@@ -81,6 +82,18 @@ def set_attributes(target: Path | str, *, add: int = 0, remove: int = 0, is_recu
     if result < 0 and ctypes.get_errno() == 38:  # noqa: PLR2004  (ENOSYS)
         raise SandboxRefused("this kernel cannot make mounts read-only as a whole", remedy="Use Linux 5.12 or later")
     _checked(result, "mount_setattr", target)
+
+
+def pivot_root(new: Path | str, old: Path | str) -> None:
+    """Make the mount ``new`` the root of everything, and show the former root at ``old`` inside it.
+
+    Raises:
+        SandboxRefused: The call's number is not known for this machine.
+    """
+    number = _SYS_PIVOT_ROOT.get(os.uname().machine)
+    if number is None:
+        raise SandboxRefused(f"there is no directory to show {old} in", remedy="As root: mkdir /mnt")
+    _checked(_c.syscall(number, os.fsencode(new), os.fsencode(old)), "pivot_root", new)
 
 
 def prctl(option: int, value: int = 0, address: int = 0) -> None:

@@ -42,11 +42,11 @@ def make_memory() -> None:
     What is mounted on it later shows in the namespaces made from this one, too.
 
     Raises:
-        SandboxRefused: There is no directory to make it in.
+        OSError: A mount is refused.
     """
     system.mount(None, "/", None, system.MS_REC | system.MS_PRIVATE)
     if not Path(_ABOVE).is_dir():
-        raise SandboxRefused(f"there is no directory {_ABOVE} to show {MEMORY} in", remedy=f"As root: mkdir {_ABOVE}")
+        _make_root()
     with _kept(_ABOVE) as kept:
         names = [name for name in os.listdir(kept) if name != _NAME]  # noqa: PTH208  (through its descriptor)
         system.mount("memfs", _ABOVE, "tmpfs", system.MS_NOSUID | system.MS_NODEV, "mode=755,size=1m")
@@ -74,6 +74,22 @@ def close_in(plan: Plan) -> None:
     if Path("/sys").is_dir():
         system.set_attributes("/sys", add=system.ATTR_RDONLY, is_recursive=True)
     _make_processes(is_root=plan.uid == 0)
+
+
+def _make_root() -> None:
+    """Put another root in the place of this one, which shows the same and also has the directory that is missing."""
+    with _kept("/dev") as devices:
+        system.mount("memfs", "/dev", "tmpfs", system.MS_NOSUID | system.MS_NODEV, "mode=755,size=1m")
+        for name in {*os.listdir("/")} - {"dev"}:  # noqa: PTH208  (names only)
+            _show(f"/{name}", f"/dev/{name}")
+        Path("/dev/dev").mkdir()
+        system.bind(devices, "/dev/dev")
+        system.unmount("/dev/dev")  # What was mounted over it a moment ago came along.
+    Path(f"/dev{_ABOVE}").mkdir()
+    system.pivot_root("/dev", f"/dev{_ABOVE}")
+    os.chdir("/")
+    system.unmount(_ABOVE)
+    system.set_attributes("/", add=system.ATTR_RDONLY)
 
 
 def _hide(paths: Iterable[str]) -> None:
