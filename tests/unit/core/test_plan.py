@@ -41,15 +41,16 @@ def test_each_action_has_its_phase() -> None:
     plan = make_plan(
         decisions(
             a=Action.NOTHING, b=Action.ADOPT, c=Action.FORGET, d=Action.PULL, e=Action.RESTORE, f=Action.PUSH,
-            g=Action.CREATE, h=Action.CONFLICT, i=Action.DELETE_REMOTE, j=Action.REMOVE_LOCAL,
+            g=Action.CREATE, h=Action.CONFLICT, i=Action.DELETE_REMOTE, j=Action.REMOVE_LOCAL, k=Action.MERGE,
+            l=Action.OVERRULE,
         ),
         [],
-        sides({"f": S1, "g": S1, "h": S1, "j": S1}, {"d": S2, "e": S2, "f": S2, "h": S2, "i": S2}),
+        sides({"f": S1, "g": S1, "h": S1, "j": S1, "k": S1, "l": S1}, dict.fromkeys("defhikl", S2)),
     )  # fmt: skip
 
     assert {("/b", Action.ADOPT), ("/c", Action.FORGET)} == names(plan.bookkeeping)
     assert {("/i", Action.DELETE_REMOTE), ("/j", Action.REMOVE_LOCAL)} == names(plan.removals)
-    assert {"/d", "/e", "/f", "/g", "/h"} == {one.path for one in plan.contents}
+    assert {"/d", "/e", "/f", "/g", "/h", "/k", "/l"} == {one.path for one in plan.contents}
     assert not plan.renames
     assert not plan.waiting
 
@@ -193,3 +194,15 @@ def test_a_file_is_not_moved_onto_a_local_directory_nor_below_itself() -> None:
 
     assert not plan.renames
     assert {("/a", Action.REMOVE_LOCAL), ("/b", Action.REMOVE_LOCAL)} == names(plan.removals)
+
+
+def test_a_pull_waits_where_the_removal_that_makes_room_waits() -> None:
+    """While a store is halted, a memory that became a directory, or the reverse, takes nobody's name."""
+    became_directory = make_plan(decisions(a__b=Action.PULL), [], sides({"a": S1}, {"a__b": S2}), deferred={path("a")})
+    became_file = make_plan(
+        decisions(c=Action.PULL), [], sides({"c__d": S1}, {"c": S2}, directories=("c",)), deferred={path("c__d")}
+    )
+
+    assert [] == became_directory.renames == became_file.renames
+    assert [] == became_directory.contents == became_file.contents
+    assert ({"/a/b"}, {"/c"}) == (became_directory.waiting, became_file.waiting)
