@@ -117,13 +117,13 @@ class Model:
 
     def unlink(self, path: str) -> None:
         above, name = self.above(path)
-        node = self.find(path)
+        node = self._to_remove(path, above, name)
         _refuse_if(self._if_read_only(path) | ({errno.EISDIR} if isinstance(node, Directory) else set()))
         _lose(above.take(name))
 
     def rmdir(self, path: str) -> None:
         above, name = self.above(path)
-        node = self.find(path)
+        node = self._to_remove(path, above, name)
         wrong = self._if_read_only(path)
         if isinstance(node, File):
             wrong.add(errno.ENOTDIR)
@@ -136,7 +136,8 @@ class Model:
         (above, name), (below, target) = self.above(old), self.above(new)
         moving, replaced = above.names.get(name), below.names.get(target)
         if moving is None:
-            raise Refused(errno.ENOENT, *self._if_read_only(old), *self._if_read_only(new))
+            across = {errno.EXDEV} if store_of(old) != store_of(new) else set()
+            raise Refused(errno.ENOENT, *across, *self._if_read_only(old), *self._if_read_only(new))
         wrong = self._if_read_only(old) | self._if_read_only(new)
         if (new + "/").startswith(old + "/") and old != new:
             wrong.add(errno.EINVAL)
@@ -270,6 +271,12 @@ class Model:
     def _wrong_content(self, file: File) -> set[int]:
         wrong = {errno.EFBIG} if len(file.content) > self.bounds.memory_bytes else set()
         return wrong if _is_text(file.content) else wrong | {errno.EILSEQ}
+
+    def _to_remove(self, path: str, above: Directory, name: str) -> File | Directory:
+        """Return what is at a path; where the kernel holds the store read-only, it says so before it looks."""
+        if name not in above.names:
+            raise Refused(errno.ENOENT, *self._if_read_only(path))
+        return above.names[name]
 
     def _if_read_only(self, path: str) -> set[int]:
         return set(READ_ONLY) if store_of(path) in self.read_only else set()
