@@ -53,3 +53,23 @@ def test_a_save_is_one_edit_of_the_memory(store: Synced, saved: dict[str, Saved]
     assert {"note.md": AFTER} == store.contents(name)
     assert saved[name].memory_id == store.memories(name)["note.md"].id
     assert [("created", "note.md"), ("modified", "note.md")] == store.history(name)
+
+
+def test_a_temporary_file_that_became_a_memory_is_none_once_it_is_renamed_over_another(store: Synced) -> None:
+    """Who writes it so slowly that it is taken for a memory edits the memory at the target all the same."""
+    note = store.root / "slow" / "note.md"
+    note.parent.mkdir()
+    note.write_text(BEFORE)
+    (note.parent / "slowly").write_text("alpha\n")
+    store.settle()
+    memory_id = store.memories("slow")["note.md"].id
+
+    (note.parent / "slowly").write_text(AFTER)
+    (note.parent / "slowly").rename(note)
+    store.settle()
+
+    assert {"note.md": AFTER} == store.contents("slow")
+    assert memory_id == store.memories("slow")["note.md"].id
+    assert [("created", "note.md"), ("modified", "note.md")] == [
+        one for one in store.history("slow") if one[1] == "note.md"
+    ]
