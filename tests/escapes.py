@@ -20,7 +20,7 @@ from pathlib import Path
 GIVEN = json.loads(sys.argv[1])
 STATE, CONFIG, KEY_FILE, KEY = Path(GIVEN["state"]), Path(GIVEN["config"]), Path(GIVEN["key_file"]), GIVEN["yek"][::-1]
 C = ctypes.CDLL(None, use_errno=True)
-NEWNS, NEWUSER, NEWPID = 0x0002_0000, 0x1000_0000, 0x2000_0000
+NEWNS, NEWUSER, NEWPID, NEWNET = 0x0002_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000
 BIND, MOVE, REC, REMOUNT, DETACH = 4096, 8192, 16384, 32, 2
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C
 ATTEMPTS: dict[str, Callable[[], object]] = {}
@@ -43,7 +43,7 @@ def mount(source: str, target: str | Path, flags: int, kind: str = "none") -> No
     call("mount", source.encode(), os.fsencode(target), kind.encode(), ctypes.c_ulong(flags), None)
 
 
-def anew(function: Callable[[], object]) -> object:
+def anew(function: Callable[[], object], further: int = 0) -> object:
     """Do something as user 0 of a new user and mount namespace, with every capability that this gives."""
     read, write = os.pipe()
     child = os.fork()
@@ -51,10 +51,11 @@ def anew(function: Callable[[], object]) -> object:
         got: object = ""
         try:
             uid, gid = os.getuid(), os.getgid()
-            call("unshare", NEWUSER | NEWNS)
-            Path("/proc/self/setgroups").write_text("deny")
-            Path("/proc/self/uid_map").write_text(f"{0 if uid else 1} {uid} 1")
-            Path("/proc/self/gid_map").write_text(f"{0 if gid else 1} {gid} 1")
+            call("unshare", NEWUSER | NEWNS | further)
+            with suppress(OSError):  # Root may not map itself; it has the capabilities nevertheless.
+                Path("/proc/self/setgroups").write_text("deny")
+                Path("/proc/self/uid_map").write_text(f"0 {uid} 1")
+                Path("/proc/self/gid_map").write_text(f"0 {gid} 1")
             got = function()
         except OSError:
             got = ""
@@ -288,6 +289,33 @@ def set_what_the_kernel_runs_outside() -> object:
             os.close(os.open(name, os.O_WRONLY))
             found.append(name)
     return found
+
+
+@attempt
+def have_a_writable_system_of_a_new_network() -> object:
+    def mount_system() -> object:
+        mount("sysfs", "/tmp", 0, "sysfs")
+        return "" if os.statvfs("/tmp").f_flag & os.ST_RDONLY else "mounted"
+
+    return anew(mount_system, NEWNET)
+
+
+@attempt
+def have_writable_processes_of_a_new_namespace() -> object:
+    def mount_processes() -> object:
+        read, write = os.pipe()
+        first = os.fork()
+        if first == 0:
+            with suppress(OSError):
+                mount("proc", "/proc", 0, "proc")
+                os.close(os.open("/proc/sys/kernel/core_pattern", os.O_WRONLY))
+                os.write(write, b"opened")
+            os._exit(0)
+        os.waitpid(first, 0)
+        os.close(write)
+        return os.read(read, 16).decode()
+
+    return anew(mount_processes, NEWPID)
 
 
 @attempt

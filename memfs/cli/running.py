@@ -57,6 +57,13 @@ class RunSupervisor(Supervisor):
         self.forward: Callable[[int], None] | None = None
         self.last_signal = 0
 
+    def forward_to(self, forward: Callable[[int], None]) -> None:
+        """Pass signals on from now, and one that came a moment ago."""
+        self.forward = forward
+        if self.is_stopping:
+            self.signals = 0
+            forward(self.last_signal)
+
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self.last_signal = number
         if self.forward is not None:
@@ -131,7 +138,7 @@ class Running:
         if code := self._start("worker", worker, FIRST_SYNC_TIMEOUT_S, key, must_be_ready=False):
             return code
         owner = ["--uid", "0", "--gid", "0"] if given.plan.uid else ["--uid", "0", "--gid", str(given.plan.gid)]
-        mount = memfs_command("mount", MEMORY, "--state", str(root), *owner, *config)
+        mount = memfs_command("mount", MEMORY, "--fuse", "--state", str(root), *owner, *config)
         inside = [sys.executable, "-I", "-m", "memfs.sandbox", "join", str(holder), *mount]
         return self._start("mount", inside, READY_TIMEOUT_S) or self._stopped()
 
@@ -167,7 +174,7 @@ class Running:
         """Run the command to its end and return its exit code, as a shell says it."""
         messages.send(ours, "begin")
         self._terminal.lend(int(self._told(ours, "began")["process"]))
-        self._supervisor.forward = lambda number: _forward(ours, number)
+        self._supervisor.forward_to(lambda number: _forward(ours, number))
         signal.signal(signal.SIGCONT, lambda *_: self._terminal.resume())
         while (told := self._next(ours))["kind"] != "ended":
             if told["kind"] == "stopped":
