@@ -15,6 +15,11 @@ def within(store_server: RunningServer, tmp_path: Path, request: pytest.FixtureR
     return inside(store_server, tmp_path, request.param)
 
 
+@pytest.fixture
+def one(store_server: RunningServer, tmp_path: Path) -> Inside:
+    return inside(store_server, tmp_path, USERS[0])
+
+
 NOTES = "cd /mnt/memory/*/ && "
 
 
@@ -25,13 +30,13 @@ def test_what_the_command_writes_is_on_the_remote_when_it_has_ended(within: Insi
     assert ("kept\n", "deep\n") == (within.remote("/a.md"), within.remote("/d/b.md"))
 
 
-def test_the_commands_exit_code_and_signal_are_those_of_memfs(within: Inside) -> None:
-    assert 7 == within.run("sh", "-c", "exit 7").code
-    assert 128 + signal.SIGSEGV == within.run("sh", "-c", "kill -SEGV $$").code
-    missing = within.run("no-such-program")
+def test_the_commands_exit_code_and_signal_are_those_of_memfs(one: Inside) -> None:
+    assert 7 == one.run("sh", "-c", "exit 7").code
+    assert 128 + signal.SIGSEGV == one.run("sh", "-c", "kill -SEGV $$").code
+    missing = one.run("no-such-program")
     assert 127 == missing.code
     assert "memfs: no-such-program: command not found\n" == missing.err
-    assert 126 == within.run("/etc/hostname").code
+    assert 126 == one.run("/etc/hostname").code
 
 
 def test_a_read_only_store_takes_no_change(within: Inside) -> None:
@@ -65,11 +70,11 @@ def test_of_memory_only_the_named_stores_are_there(within: Inside) -> None:
     assert ["denied", "system"] == [line.split()[-1] for line in done.err.splitlines()]  # EACCES, EROFS
 
 
-def test_the_environment_holds_no_credential_of_memfs(within: Inside) -> None:
-    key = within.memfs.environ["MEMFS_API_KEY"]
+def test_the_environment_holds_no_credential_of_memfs(one: Inside) -> None:
+    key = one.memfs.environ["MEMFS_API_KEY"]
 
-    with_its_key = within.run("env", ANTHROPIC_API_KEY=key, MEMFS_DATABASE_URL="postgresql://u:secret@h/d", KEPT="kept")
-    with_another = within.run("env", ANTHROPIC_API_KEY="the-models")
+    with_its_key = one.run("env", ANTHROPIC_API_KEY=key, MEMFS_DATABASE_URL="postgresql://u:secret@h/d", KEPT="kept")
+    with_another = one.run("env", ANTHROPIC_API_KEY="the-models")
 
     assert "KEPT=kept" in with_its_key.out
     assert key not in with_its_key.out
@@ -77,14 +82,14 @@ def test_the_environment_holds_no_credential_of_memfs(within: Inside) -> None:
     assert "ANTHROPIC_API_KEY=the-models" in with_another.out
 
 
-def test_memory_says_where_it_is(within: Inside) -> None:
-    done = within.run("cat", "/mnt/memory/.memfs/README.md")
+def test_memory_says_where_it_is(one: Inside) -> None:
+    done = one.run("cat", "/mnt/memory/.memfs/README.md")
 
     assert 0 == done.code, done.err
     assert "/mnt/memory" in done.out
 
 
-def test_without_network_only_its_own_loopback_is_reached(within: Inside) -> None:
+def test_without_network_only_its_own_loopback_is_reached(one: Inside) -> None:
     look = """
 import socket, sys
 own = socket.create_server(("127.0.0.1", 0))
@@ -97,36 +102,36 @@ for address in [("127.0.0.1", int(sys.argv[1])), ("192.0.2.1", 80)]:
     except OSError as error:
         print(error.errno)
 """
-    port = within.memfs.environ["MEMFS_BASE_URL"].rpartition(":")[2]
+    port = one.memfs.environ["MEMFS_BASE_URL"].rpartition(":")[2]
     with socket.create_server(("127.0.0.1", 0)) as outside:
-        shown = within.run("python3", "-c", look, str(outside.getsockname()[1]))
-        alone = within.run("python3", "-c", look, port, options=("--network", "none"))
+        shown = one.run("python3", "-c", look, str(outside.getsockname()[1]))
+        alone = one.run("python3", "-c", look, port, options=("--network", "none"))
 
     assert "reached" == shown.out.split("\n")[1]
     assert ["['lo']", "111", "101"] == alone.out.split("\n")[:3]  # ECONNREFUSED, ENETUNREACH
 
 
-def test_what_is_left_is_named_and_is_exit_code_1(within: Inside) -> None:
-    (within.home / "quick.toml").write_text("[worker]\ndrain_timeout_s = 1\n")
-    quick = ("-c", within.home / "quick.toml")
-    assert 0 == within.run("true").code
+def test_what_is_left_is_named_and_is_exit_code_1(one: Inside) -> None:
+    (one.home / "quick.toml").write_text("[worker]\ndrain_timeout_s = 1\n")
+    quick = ("-c", one.home / "quick.toml")
+    assert 0 == one.run("true").code
 
     nowhere = {"MEMFS_BASE_URL": "http://127.0.0.1:9"}
-    done = within.run("sh", "-c", f"{NOTES} echo late >late.md", options=quick, **nowhere)
-    failed = within.run("sh", "-c", "exit 5", options=quick, **nowhere)
+    done = one.run("sh", "-c", f"{NOTES} echo late >late.md", options=quick, **nowhere)
+    failed = one.run("sh", "-c", "exit 5", options=quick, **nowhere)
 
     assert 1 == done.code
     assert "not yet synced (/late.md)" in done.err
     assert 5 == failed.code
-    assert 0 == within.run("true").code
-    assert "late\n" == within.remote("/late.md")
+    assert 0 == one.run("true").code
+    assert "late\n" == one.remote("/late.md")
 
 
-def test_a_state_that_a_mount_serves_is_refused(within: Inside) -> None:
-    with within.running("sh", "-c", "echo begun; cat") as first:
+def test_a_state_that_a_mount_serves_is_refused(one: Inside) -> None:
+    with one.running("sh", "-c", "echo begun; cat") as first:
         assert first.stdout is not None
         assert "begun\n" == first.stdout.readline()
-        second = within.run("true")
+        second = one.run("true")
         _, told = first.communicate("", 60)
 
     assert (0, "") == (first.returncode, told)
@@ -134,8 +139,8 @@ def test_a_state_that_a_mount_serves_is_refused(within: Inside) -> None:
     assert "already mounts the state" in second.err
 
 
-def test_an_unknown_store_is_refused_before_the_command_begins(within: Inside) -> None:
-    done = within.run("echo", "begun", stores=("Nowhere",))
+def test_an_unknown_store_is_refused_before_the_command_begins(one: Inside) -> None:
+    done = one.run("echo", "begun", stores=("Nowhere",))
 
     assert (4, "") == (done.code, done.out)
     assert "Nowhere" in done.err
