@@ -199,7 +199,8 @@ class RemoteObserver:
         # Our own answer tells the same in a moment, and saves a question.
         if ours:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self.is_idle.wait(), _OWN_ANSWER_S)
+                async with asyncio.timeout(_OWN_ANSWER_S):
+                    await self.is_idle.wait()
         await self._retrieve(memory_id for memory_id in ours if not self._has_taken(memory_id, last[memory_id]))
 
     def _is_ours(self, memory_id: str, change: MemoryChange) -> bool:

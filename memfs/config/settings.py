@@ -76,7 +76,9 @@ class MountTable(_Table):
 class WorkerTable(_Table):
     """``[worker]``: how local edits go out and remote ones come in."""
 
-    poll_s: Seconds = Field(default=2.0, description="Seconds between two looks for remote edits")
+    poll_s: Seconds = Field(
+        default=30.0, description="Seconds between two looks for remote edits, where the remote has no change feed"
+    )
     drain_timeout_s: Seconds = Field(default=20.0, description="Longest time a stopping worker goes on pushing")
     conflicts: Literal["merge", "remote", "local"] = Field(
         default="merge",

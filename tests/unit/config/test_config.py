@@ -65,7 +65,7 @@ def test_a_relative_path_starts_at_the_file_that_says_it(tmp_path: Path) -> None
 def test_no_file_gives_the_defaults() -> None:
     settings = load(None)
 
-    assert settings.worker.poll_s == 2.0
+    assert settings.worker.poll_s == 30.0
     assert settings.wanted_stores() == []
 
 
