@@ -1,13 +1,16 @@
 """``.memfs/`` through a real mount, with the tools that people use: as fast as the rest once the kernel knows it."""
 
+import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from memfs.core.tree_requests import Changed
+from memfs.core.tree_requests import Changed, Ping, Refresh
 
 LIMIT_S = 30
+DROP_CACHES = Path("/proc/sys/vm/drop_caches")
 
 
 def run(*words: str | Path) -> str:
@@ -74,3 +77,19 @@ def test_readers_meet_no_cut_and_no_mixture_while_it_changes(mounted_either_way:
         assert reader.stderr is not None
         assert b"" == reader.stderr.read()
     assert 0 == reader.returncode
+
+
+def test_the_kernel_gives_all_of_it_back(mounted_either_way: Any, until: Callable[[Callable[[], bool]], None]) -> None:
+    mounted = mounted_either_way
+    (mounted.root / "d").mkdir()
+    (mounted.root / "d/a.md").write_text("text")
+    run("grep", "-r", "", mounted.point / ".memfs")
+    (mounted.root / "d").rename(mounted.root / "e")
+    run("grep", "-r", "", mounted.point / ".memfs")
+
+    mounted.ask(Refresh())
+    known = {"root", "store"} if os.access(DROP_CACHES, os.W_OK) else {"root", "store", "top"}
+    if "top" not in known:
+        DROP_CACHES.write_text("2")
+
+    until(lambda: len(known) == mounted.ask(Ping()).facts["nodes"])
