@@ -28,9 +28,18 @@ def ask_worker(
     Raises:
         MemfsError: The one that the worker met.
     """
-    line = encode_request(request)
-    answer = _over_the_socket(layout.worker_socket, line, timeout_s + _PATIENCE_S)
-    return decode_reply(_by_a_process(layout, line, config) if answer is None else answer)
+    answer = ask_running_worker(layout, request, timeout_s=timeout_s)
+    return decode_reply(_by_a_process(layout, encode_request(request), config)) if answer is None else answer
+
+
+def ask_running_worker(layout: Layout, request: WorkerRequest, *, timeout_s: float = 0.0) -> dict[str, Any] | None:
+    """Return what the worker that runs answers, None where none does.
+
+    Raises:
+        MemfsError: The one that the worker met.
+    """
+    answer = _over_the_socket(layout.worker_socket, encode_request(request), timeout_s + _PATIENCE_S)
+    return None if answer is None else decode_reply(answer)
 
 
 def one_store(layout: Layout, text: str) -> Attachment:

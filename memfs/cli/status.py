@@ -6,14 +6,16 @@ It only looks: neither the mount nor the worker need run, and nothing of theirs 
 import socket
 import time
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memfs.cli import options, state_directory
+from memfs.cli.asking import ask_running_worker
 from memfs.config import default_state, load
 from memfs.core.errors import InvalidRequest
 from memfs.core.tree_requests import Ping, decode_answer, encode_request
+from memfs.core.worker_requests import Drain
 from memfs.health import short_address
 from memfs.state.layout import Layout
 
@@ -23,12 +25,22 @@ if TYPE_CHECKING:
 PING_TIMEOUT_S = 2.0
 
 
-def status(state: options.State = None, config: options.Config = None, as_json: options.Json = False) -> None:
+def status(
+    wait: Annotated[
+        float,
+        typer.Option("--wait", metavar="SECONDS", min=0, help="Longest time to wait first until all is synced."),
+    ] = 0.0,
+    state: options.State = None,
+    config: options.Config = None,
+    as_json: options.Json = False,
+) -> None:
     """Show stores, access, state, pending, problems, conflicts and the last sync."""
     from memfs.cli.output import print_json
     from memfs.state.summary import is_watched, owed_by_detached, summaries
 
     layout = state_directory.found(state or load(config).state.dir or default_state())
+    if wait:
+        ask_running_worker(layout, Drain(timeout_s=wait), timeout_s=wait)
     found, mount, worker = summaries(layout), mount_facts(layout), is_watched(layout)
     if as_json:
         head = {"state": str(layout.root), "mount_point": mount.get("mount_point"), "worker_runs": worker}
@@ -76,7 +88,10 @@ def _print_stores(found: "list[StoreSummary]", mount: dict[str, Any], *, is_watc
                 "with --accept or --restore"
             )
         notes += [f"problem: {problem.path}: {problem.message}" for problem in one.problems]
-        notes += [f"conflict: the other text of a file is {copy}: merge the two, then delete it" for copy in one.copies]
+        notes += [
+            f"conflict: the other text of a file is {copy}: merge the two, then delete it, or say `memfs resolve`"
+            for copy in one.copies
+        ]
         for note in notes:
             typer.echo(printable(f"{one.attachment.slug}: {note}"))
 

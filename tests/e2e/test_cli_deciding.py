@@ -182,6 +182,20 @@ def test_drain_proves_what_is_on_the_remote_and_names_what_is_not(synced: Synced
     assert (0, {"/a.md": "a\n", "/b.md": "b\n"}) == (drained.code, synced.remote())
 
 
+def test_who_asks_for_a_sync_or_waits_for_one_is_served_by_the_worker_that_runs(synced: Synced) -> None:
+    with synced.running():
+        (synced.tree / "a.md").write_text("a\n")
+        assert 0 == synced.sync().code
+        assert {"/a.md": "a\n"} == synced.remote()
+        (synced.tree / "b.md").write_text("b\n")
+        (store,) = json.loads(synced.run("status", "--wait", "10", "--json").out)["stores"]
+        assert ("synced", 2, []) == (store["state"], store["memories"], store["pending"])
+        (synced.tree / "bad.md").write_bytes(b"\xff")
+        refused = synced.sync()
+
+    assert (1, True) == (refused.code, "/bad.md" in refused.err)
+
+
 def test_the_socket_is_private_and_goes_with_the_worker(synced: Synced) -> None:
     with synced.running():
         assert 0o600 == stat.S_IMODE(synced.layout.worker_socket.stat().st_mode)
