@@ -13,12 +13,15 @@ from memfs.tree.local import identity_of
 from memfs.tree.trash import make_in_trash, trash_name
 from memfs.vfs import modes
 from memfs.vfs.mounted import Mounted
-from memfs.vfs.nodes import Node
+from memfs.vfs.nodes import CLOSED, Node
 from memfs.vfs.shown.node import piece
 from memfs.vfs.shown.outdating import edited
 from memfs.vfs.store import ServedStore
 from memfs.vfs.text import refuse_impossible, refuse_incomplete
 from memfs.vfs.values import Attributes, InvalidateInode, SetAttributes
+
+_LATES = 64
+"""How many files in trash one superseded file may have: a program that never gives up fills no disk."""
 
 
 class Contents:
@@ -155,14 +158,34 @@ class Contents:
         write_all(self._descriptors.of(node), content, offset)
 
     def _keep_late(self, store: ServedStore, node: Node, content: bytes, offset: int) -> None:
-        """Keep the displaced file in trash with what is still written to it."""
+        """Keep the displaced file in trash with what is still written to it.
+
+        Whoever is refused writes again, and what it read meanwhile is without its first bytes: so where they would be
+        written over, another file begins.
+        """
         displaced = self._descriptors.of(node)
+        if node.late >= 0 and node.lates < _LATES and _loses(node.late, displaced, content, offset):
+            os.close(node.late)
+            node.late = CLOSED
         if node.late < 0:
             found = os.fstat(displaced)
             name = trash_name(os.fsdecode(b"/" + node.relative()), found.st_mtime_ns)
             node.late = make_in_trash(store.places.trash, name)
+            node.lates += 1
             write_all(node.late, os.pread(displaced, found.st_size, 0), 0)
         write_all(node.late, content, offset)
+
+
+def _loses(late: int, displaced: int, content: bytes, offset: int) -> bool:
+    """Tell whether writing would put other bytes over some that are kept in ``late`` alone."""
+    kept = os.pread(late, len(content), offset)
+    before = os.pread(displaced, len(content), offset)
+    if before.startswith(kept) or content.startswith(kept):
+        return False
+    return any(
+        was != new and (at >= len(before) or was != before[at])
+        for at, (was, new) in enumerate(zip(kept, content, strict=False))
+    )
 
 
 def _stale() -> OSError:

@@ -23,8 +23,8 @@ class Node:
     """One entry. ``children`` is None for a file; of a directory, it holds those that have a node."""
 
     __slots__ = (
-        "children", "descriptor", "inode", "late", "linked", "listing", "listing_is_fresh", "local_only", "lookups",
-        "name", "nodeid", "parent", "pins", "store", "successor",
+        "children", "descriptor", "inode", "late", "lates", "linked", "listing", "listing_is_fresh", "local_only",
+        "lookups", "name", "nodeid", "parent", "pins", "store", "successor",
     )  # fmt: skip
 
     def __init__(
@@ -51,6 +51,8 @@ class Node:
         self.descriptor = CLOSED
         self.late = CLOSED
         """A file in trash that takes what is still written through a superseded node."""
+        self.lates = 0
+        """How many there have been."""
         self.local_only: bool | None = None
         """None until somebody asked (`memfs.vfs.policy`)."""
         self.listing: Listing | None = None

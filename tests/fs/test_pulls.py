@@ -135,6 +135,20 @@ def test_any_other_late_write_is_refused_and_its_bytes_are_kept(world: World, fi
     assert list(world.trash(f"{home}/late.md").values()) == [b"012abc6789xyz"]
 
 
+def test_late_writes_over_each_other_are_kept_each(world: World, files: Files, home: str) -> None:
+    files.write(f"{home}/over.md", b"0123456789")
+    with files.open(f"{home}/over.md", os.O_RDWR) as file:
+        world.pull_quietly(f"{home}/over.md", b"pulled")
+
+        for content in (b"abc", b"abc", b"xyz"):
+            with refuses(errno.ESTALE):
+                file.write(content, 3)
+        with refuses(errno.ESTALE):
+            file.write(b"789", 7)
+
+    assert sorted(world.trash(f"{home}/over.md").values()) == [b"012abc6789", b"012xyz6789"]
+
+
 def test_bits_and_times_set_a_moment_after_a_pull_are_those_of_the_pulled_file(
     world: World, files: Files, home: str
 ) -> None:
