@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 from memory_remote import MemoryRemote
 
 from memfs.api.models import Page
-from memfs.core.errors import MemfsError
 from memfs.remote.listing import Listing
 from memfs.remote.protocol import Remote
 
@@ -50,7 +49,7 @@ class Fault:
     """
 
     call: str
-    error: MemfsError
+    error: BaseException
     is_lost_answer: bool = False
     skip: int = 0
     times: int = 1

@@ -124,6 +124,11 @@ class Simulation:
         self.program = Program(self.pick)
         self.hosts, self._flaky, self._far, self._clock = hosts, flaky, far, clock
         self._history: dict[str, str | None] = {}
+        self._began = ""
+
+    async def begin(self) -> None:
+        """Note where the change feed stands."""
+        self._began = (await self._far.remote.read_changes(self._far.store_id, after=None)).next
 
     async def step(self) -> None:
         """Let one host's programs act, perhaps its worker too, and time pass."""
@@ -153,7 +158,7 @@ class Simulation:
         if self.pick.random() < 0.25:
             host.replica.owner = Mortal(host, self.pick)
         try:
-            await host.sync(self.pick.choice([0.0, 3.0]))
+            await self._look(host)
         except RemoteUnavailable:
             pass
         except Killed:
@@ -183,8 +188,23 @@ class Simulation:
         else:
             await restore(host.replica)
 
+    async def _look(self, host: Host) -> None:
+        """Sync after a listing, after a poll, or after what a feed tells twice, in any order, or not at all."""
+        wait_s = self.pick.choice([0.0, 3.0])
+        if not host.replica.far.has_feed or self.pick.random() < 0.5:
+            await host.sync(wait_s)
+            return
+        await host.runner.scan()
+        if self.pick.random() < 0.5:
+            await host.replica.far.poll()
+        else:
+            told = (await self._far.remote.read_changes(self._far.store_id, after=self._began)).data
+            await host.replica.far._take_changes(self.pick.choices(told, k=len(told)) if told else [])
+        await host.runner.settle(wait_s)
+
     def _fault(self) -> Fault:
-        error = self.pick.choice([RemoteUnavailable("nobody answers"), RateLimited("slowly", retry_after_s=1.0)])
+        away, slowly = RemoteUnavailable("nobody answers"), RateLimited("slowly", retry_after_s=1.0)
+        error = self.pick.choice([away, away, slowly, Killed()])
         is_lost = self.pick.random() < 0.6
         return Fault(self.pick.choice(CALLS), error, is_lost_answer=is_lost, skip=self.pick.randrange(3))
 

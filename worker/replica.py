@@ -159,6 +159,9 @@ class Replica:
             staged.rename(aside)
         is_placed = not aside.exists()
         with self.state.transaction():
+            old = self.state.baseline.get(merging.agreed.path)
+            if is_placed and old is not None:
+                self.state.replaced.put(old, self.clock.time())
             if is_placed:
                 self.state.baseline.put(merging.agreed)
             self.state.merges.drop(merging.agreed.path)

@@ -3,7 +3,7 @@
 The same check finds a worker that is broken on purpose.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
 from fakes import FakeClock, FlakyRemote, MemoryRemote
@@ -24,15 +24,17 @@ HOSTS = 3
 STEPS = 30
 LOG = "log.md"
 SEEDS = [*range(20), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(100, 400))]
-MakeSimulation = Callable[[int], Simulation]
+MakeSimulation = Callable[[int], Awaitable[Simulation]]
 
 
 @pytest.fixture
 def simulation(make_host: MakeHost, far: Far, remote: MemoryRemote, clock: FakeClock) -> MakeSimulation:
-    def make(seed: int) -> Simulation:
+    async def make(seed: int) -> Simulation:
         flaky = [FlakyRemote(remote) for _ in range(HOSTS)]
         hosts = [make_host(f"{seed}-{index}", remote=one) for index, one in enumerate(flaky)]
-        return Simulation(seed, hosts, flaky, far, clock)
+        world = Simulation(seed, hosts, flaky, far, clock)
+        await world.begin()
+        return world
 
     return make
 
@@ -44,7 +46,7 @@ async def test_all_hosts_converge_and_lose_nothing(
     if seed % 2:
         # Halts keep small stores from most deletions: without brakes, more of them are made.
         monkeypatch.setattr(braking, "too_much", lambda *_: None)
-    world = simulation(seed)
+    world = await simulation(seed)
     for _ in range(STEPS):
         await world.step()
 
@@ -73,7 +75,7 @@ async def appended(world: Simulation, steps: int) -> list[str]:
 
 @pytest.mark.parametrize("seed", SEEDS)
 async def test_appends_of_all_hosts_end_as_all_appends(seed: int, simulation: MakeSimulation, far: Far) -> None:
-    world = simulation(seed)
+    world = await simulation(seed)
     lines = await appended(world, STEPS)
 
     left = await world.heal()
@@ -150,7 +152,7 @@ async def test_a_worker_that_takes_the_remotes_lines_only_is_found(
 
 async def _walk(simulation: MakeSimulation) -> None:
     for seed in range(30):
-        world = simulation(seed)
+        world = await simulation(seed)
         for _ in range(STEPS):
             await world.step()
 
@@ -158,7 +160,7 @@ async def _walk(simulation: MakeSimulation) -> None:
 async def _has_wrong_lines(simulation: MakeSimulation, far: Far) -> bool:
     """Tell whether a run ends with a line too many or too few."""
     for seed in range(30):
-        world = simulation(seed)
+        world = await simulation(seed)
         lines = await appended(world, STEPS)
         await world.heal()
         contents = await far.contents()
