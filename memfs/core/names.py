@@ -11,9 +11,14 @@ from collections.abc import Callable, Iterable
 from pathspec import GitIgnoreSpec
 
 LOCAL_ONLY = (
-    ".*.sw?", "*~", ".#*", "#*#", ".nfs*", ".fuse_hidden*", ".~lock.*#", ".DS_Store", ".git", "__pycache__/",
+    ".*.sw?", ".*.kate-swp", "*~", ".#*", "#*#", ".nfs*", ".fuse_hidden*", ".~lock.*#", ".DS_Store", ".git",
+    "__pycache__/",
 )  # fmt: skip
-HELD_BACK = ("4913", "sed??????", "*.tmp", ".tmp-*")
+_SIX = "[A-Za-z0-9]" * 6
+HELD_BACK = (
+    "4913", "sed??????", "*.tmp", ".tmp-*",  # vim, sed -i, many
+    "tmp????????", ".goutputstream-??????", "*.vsctmp", "*___jb_tmp___", f".*.{_SIX}",  # Python, GLib, VS Code, others
+)  # fmt: skip
 HOLD_S = 60.0
 _NAMED_GROUP = re.compile(r"\(\?P<\w+>")
 

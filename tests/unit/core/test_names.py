@@ -10,6 +10,7 @@ from memfs.core.names import LOCAL_ONLY, Names
     "relative",
     [
         ".note.md.swp",
+        ".note.md.kate-swp",
         "deep/.note.md.swx",
         "note.md~",
         ".#note.md",
@@ -31,7 +32,13 @@ def test_a_name_of_an_editor_or_a_tool_is_local_only(relative: str) -> None:
     assert not names.is_held_back(relative)
 
 
-@pytest.mark.parametrize("relative", ["4913", "d/4913", "sedAb3xYz", "sedentary", "note.tmp", ".tmp-123", "a/.tmp-x"])
+@pytest.mark.parametrize(
+    "relative",
+    [
+        "4913", "d/4913", "sedAb3xYz", "sedentary", "note.tmp", ".tmp-123", "a/.tmp-x", "tmpab3d_f9h", "d/tmpabcdefgh",
+        ".goutputstream-X4T2A1", "note.md.vsctmp", "note.md___jb_tmp___", ".note.md.Xa3bZ9",
+    ],
+)  # fmt: skip
 def test_a_name_that_may_be_a_note_is_held_back(relative: str) -> None:
     names = Names()
 
@@ -53,6 +60,11 @@ def test_a_name_that_may_be_a_note_is_held_back(relative: str) -> None:
         "__pycache__",  # a file, not the directory
         "tmp/note.md",
         "49131",
+        "tmp",
+        "tmp/abcdefgh",
+        "template.md",
+        ".note.md.Xa3bZ9x",
+        ".env.local",
         "!important.md",
     ],
 )
