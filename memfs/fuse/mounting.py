@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memfs.core.errors import MountRefused
 from memfs.core.tree_requests import Answer, Ping, Reload, Request
@@ -68,9 +68,6 @@ def run(
         MountRefused: Its subclasses say what is in the way.
         AlreadyHeld: Another mount serves this state directory.
     """
-    from memfs.fuse.operations import Operations  # noqa: PLC0415  (raises LibfuseMissing; unmounting needs no libfuse)
-    from memfs.fuse.session import Session  # noqa: PLC0415  (the same)
-
     point = _located(mount_point, socket_path.parent, allow_other=options.allow_other)
     _allow_many_files()
     with ExitStack() as stack:
@@ -79,35 +76,56 @@ def run(
         signals, notifier = stack.enter_context(Signals()), Notifier()
         served = filesystem(notifier.put)
         stack.callback(served.close)
-        announcer = Announcer()
-        operations = Operations(served, options.open_upcalls, announcer)
-        with bare.covered(point):
-            session = Session(operations, point, allow_other=options.allow_other)
-        remounts = Remounts(
-            session.mount,
-            lambda: _read_only(served),
-            served.kernel_holds,
-            session.notify_entry,
-            session.notify_inode,
-        )
-        served.moving = remounts.moving
-        session.start(on_end=signals.wake)
-        # Closed in the reverse order: while a notice is on its way, the session answers the program that it waits for.
-        stack.callback(session.close)
-        notifier.start(remounts.forget_entry, remounts.forget_inode, announcer.announce)
-        stack.callback(notifier.stop)
-        stack.callback(announcer.stop)
-        if outside.look(point, READY_TIMEOUT_S) is not Pulse.ALIVE:
-            raise MountRefused(f"the mount at {point} does not answer")
-        announcer.start(point)
-        remounts.settle()
-        socket = MountSocket(socket_path, _answering(served, point, operations, remounts))
+        mounted = _mounted(stack, served, notifier, point, options, on_end=signals.wake)
+        socket = MountSocket(socket_path, _answering(served, point, mounted.operations, mounted.remounts))
         stack.callback(socket.close)
         socket.start()
-        log.info("mounted at %s: %s", point, _in_effect(served, point, operations, remounts))
+        log.info("mounted at %s: %s", point, _in_effect(served, point, mounted.operations, mounted.remounts))
         on_ready()
-        _serve(session, signals, point, on_stopping)
+        _serve(mounted.session, signals, point, on_stopping)
     return 0
+
+
+class _Mounted(NamedTuple):
+    """A mount that answers through the kernel."""
+
+    session: "Session"
+    operations: "Operations"
+    remounts: Remounts
+
+
+def _mounted(
+    stack: ExitStack,
+    served: FileSystem,
+    notifier: Notifier,
+    point: Path,
+    options: MountOptions,
+    *,
+    on_end: Callable[[], None],
+) -> _Mounted:
+    """Mount and wait until it answers; ``stack`` takes it down again, in the reverse order."""
+    from memfs.fuse.operations import Operations  # noqa: PLC0415  (raises LibfuseMissing; unmounting needs no libfuse)
+    from memfs.fuse.session import Session  # noqa: PLC0415  (the same)
+
+    announcer = Announcer()
+    operations = Operations(served, options.open_upcalls, announcer)
+    with bare.covered(point):
+        session = Session(operations, point, allow_other=options.allow_other)
+    remounts = Remounts(
+        session.mount, lambda: _read_only(served), served.kernel_holds, session.notify_entry, session.notify_inode
+    )
+    served.moving = remounts.moving
+    session.start(on_end=on_end)
+    # While a notice is on its way, the session answers the program that it waits for: it is closed last.
+    stack.callback(session.close)
+    notifier.start(remounts.forget_entry, remounts.forget_inode, announcer.announce)
+    stack.callback(notifier.stop)
+    stack.callback(announcer.stop)
+    if outside.look(point, READY_TIMEOUT_S) is not Pulse.ALIVE:
+        raise MountRefused(f"the mount at {point} does not answer")
+    announcer.start(point)
+    remounts.settle()
+    return _Mounted(session, operations, remounts)
 
 
 def check(mount_point: Path, *, state: Path, allow_other: bool) -> None:
