@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from memfs.api.changes import REDACTED, STORE_ARCHIVED, STORE_UPDATED, ChangesPage
 from memfs.api.models import ApiActor, Memory, MemoryPrefix, MemoryVersion, Operation, Page, Store, View
 from memfs.api.requests import CreateStore, UpdateStore, check_metadata
+from memfs.api.sessions import RemoteSession
 from memfs.core import paths
 from memfs.core.digest import check_content, content_sha256
 from memfs.core.errors import (
@@ -53,6 +54,8 @@ class MemoryRemote:
         self._page_size = page_size
         self._full_page_size = full_page_size
         self._stores: dict[str, Stored] = {}
+        self.sessions: dict[str, RemoteSession] = {}
+        """By id: put here what a session is to be."""
         self._numbers = count(1)
         self.is_closed = False
         self.offers_changes = True
@@ -233,6 +236,11 @@ class MemoryRemote:
         stored.versions[stored.versions.index(version)] = redacted
         stored.feed.tell(Told(kind=REDACTED, at=now, by=ACTOR, version=version_id))
         return redacted
+
+    async def retrieve_session(self, session_id: str) -> RemoteSession:
+        if session_id not in self.sessions:
+            raise NotFound(f"there is no session {session_id}")
+        return self.sessions[session_id]
 
     async def read_changes(self, store_id: str, *, after: str | None, wait_s: float = 0) -> ChangesPage:
         stored = self._stored(store_id)

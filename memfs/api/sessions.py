@@ -8,7 +8,7 @@ Values only: safe in any thread.
 from enum import StrEnum
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag
 
 from memfs.api.models import Timestamp, Wire
 from memfs.api.requests import Body, Instructions, Title
@@ -98,6 +98,53 @@ class NewSession(Session):
     """What creating a session answers, and nothing else ever again: the token that opens its stores."""
 
     sessions_token: str = Field(repr=False)
+
+
+class AttachedStore(Wire):
+    """A store of a session, as any server of the API may show it; what may be missing there may be missing here."""
+
+    type: Literal["memory_store"]
+    memory_store_id: str
+    access: Access | None = None
+    instructions: str | None = None
+    name: str | None = None
+    description: str | None = None
+    mount_path: str | None = None
+
+
+class OtherResource(Wire):
+    """What else a session may have: files, repositories and what is still to come."""
+
+    type: str
+
+
+def _kind(resource: object) -> str:
+    kind = resource.get("type") if isinstance(resource, dict) else getattr(resource, "type", None)
+    return "memory_store" if kind == "memory_store" else "other"
+
+
+class RemoteSession(Wire):
+    """A session as whoever attaches its stores reads it, from any server of the API."""
+
+    id: str
+    status: str = Status.IDLE
+    archived_at: Timestamp | None = None
+    resources: list[
+        Annotated[
+            Annotated[AttachedStore, Tag("memory_store")] | Annotated[OtherResource, Tag("other")],
+            Discriminator(_kind),
+        ]
+    ]
+
+    @property
+    def is_over(self) -> bool:
+        """Tell whether nothing more may be done in its name."""
+        return self.archived_at is not None or self.status == Status.TERMINATED
+
+    @property
+    def stores(self) -> list[AttachedStore]:
+        """Return its stores, in its order."""
+        return [one for one in self.resources if isinstance(one, AttachedStore)]
 
 
 class DeletedSession(Wire):

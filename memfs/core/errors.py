@@ -16,6 +16,7 @@ MemfsError
 │   └── StoreReadOnly           a read_only or archived store refuses every change
 ├── AuthenticationFailed        no or a wrong credential
 ├── PermissionRefused           the credential may not do this
+│   └── SessionEnded            the session whose stores these are is over
 ├── NotFound                    no such store, memory or version
 ├── ChangeCursorExpired         what came after a cursor of the change feed is not kept
 ├── Conflicted                  the 409s
@@ -129,6 +130,12 @@ class PermissionRefused(MemfsError):
     """The credential is known and may not do this."""
 
     code, errno, http_status, exit_code = "permission_refused", errno.EACCES, 403, 5
+
+
+class SessionEnded(PermissionRefused):
+    """The session whose stores these are was archived, terminated or deleted."""
+
+    code = "session_ended"
 
 
 class NotFound(MemfsError):

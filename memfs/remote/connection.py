@@ -57,7 +57,6 @@ class Connection:
             headers={
                 routes.AUTHORIZATION: f"Bearer {api_key}",
                 routes.ANTHROPIC_VERSION: routes.VERSION_VALUE,
-                routes.BETA: routes.BETA_MEMORY,
                 "user-agent": f"memfs/{memfs.__version__}",
                 "accept": "application/json",
             },
@@ -80,6 +79,7 @@ class Connection:
         query: Mapping[str, str] | None = None,
         body: Mapping[str, Any] | None = None,
         wait_s: float = 0,
+        beta: str = routes.BETA_MEMORY,
     ) -> Result:
         """Send a request and return its answer as ``shape`` reads it.
 
@@ -91,7 +91,7 @@ class Connection:
         # Not handed to httpx, which writes a space in a query as +: the API's own clients send %20.
         url = self._base_url + where + (f"?{urlencode(query, quote_via=quote)}" if query else "")
         content = None if body is None else _encode(body)
-        headers = None if body is None else {"content-type": "application/json"}
+        headers = {routes.BETA: beta} | ({} if body is None else {"content-type": "application/json"})
         timeout_s = self._timeout_s + wait_s
         limit = httpx.Timeout(timeout_s, connect=self._connect_timeout_s)
         try:

@@ -24,6 +24,7 @@ from memfs.api.models import (
     View,
     timestamp,
 )
+from memfs.api.sessions import RemoteSession
 from memfs.core.errors import InvalidContent, InvalidPath
 from memfs.remote.connection import Connection
 from memfs.remote.listing import Listing
@@ -40,6 +41,7 @@ _MEMORIES: Final = TypeAdapter(Page[MemoryItem])
 _VERSION: Final = TypeAdapter(MemoryVersion)
 _VERSIONS: Final = TypeAdapter(Page[MemoryVersion])
 _CHANGES: Final = TypeAdapter(ChangesPage)
+_SESSION: Final = TypeAdapter(RemoteSession)
 _DELETED_STORE: Final = TypeAdapter(DeletedStore)
 _DELETED_MEMORY: Final = TypeAdapter(DeletedMemory)
 
@@ -181,6 +183,11 @@ class HttpRemote:
         """Clear a version for good; see `Remote`."""
         where = routes.path(routes.REDACT, store_id=store_id, version_id=version_id)
         return await self._call("POST", where, _VERSION)
+
+    async def retrieve_session(self, session_id: str) -> RemoteSession:
+        """Return a session with its stores; see `Remote`."""
+        where = routes.path(routes.SESSION, session_id=session_id)
+        return await self._call("GET", where, _SESSION, beta=routes.BETA_MANAGED_AGENTS)
 
     @property
     def offers_changes(self) -> bool:

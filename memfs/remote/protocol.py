@@ -16,6 +16,7 @@ from typing import Protocol
 
 from memfs.api.changes import ChangesPage
 from memfs.api.models import Memory, MemoryPrefix, MemoryVersion, Store, View
+from memfs.api.sessions import RemoteSession
 from memfs.remote.listing import Listing
 
 
@@ -141,6 +142,13 @@ class Remote(Protocol):
 
         May be called twice: the first ``redacted_at`` stays. Raises NotFound, InvalidRequest (the version is what a
         living memory holds now).
+        """
+        ...
+
+    async def retrieve_session(self, session_id: str) -> RemoteSession:
+        """Return a session with its stores, archived or not. Raises NotFound.
+
+        A session's own token may ask for it as well, and for no other (PermissionRefused or NotFound).
         """
         ...
 

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from memfs.api.changes import ChangesPage
 from memfs.api.models import Memory, MemoryPrefix, MemoryVersion, Page, Store, View
+from memfs.api.sessions import RemoteSession
 from memfs.core.backoff import delay_s
 from memfs.core.errors import ConcurrentChange, MemfsError, NotFound, RateLimited, RemoteUnavailable
 from memfs.remote.listing import Listing
@@ -142,6 +143,10 @@ class Retrying:
     async def redact_version(self, store_id: str, version_id: str) -> MemoryVersion:
         """Clear a version for good; see `Remote`."""
         return await self._repeat(lambda: self._remote.redact_version(store_id, version_id))
+
+    async def retrieve_session(self, session_id: str) -> RemoteSession:
+        """Return a session with its stores; see `Remote`."""
+        return await self._repeat(lambda: self._remote.retrieve_session(session_id))
 
     @property
     def offers_changes(self) -> bool:
