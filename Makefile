@@ -15,10 +15,10 @@ demo: setup  ## two stores, two mounts, one embedded server: the main job, in un
 	@$(bin)/memfs demo
 
 test: tools check  ## lint, types, layers and the whole test suite
-	@$(bin)/python -m pytest -m "not long"
+	@$(bin)/python -m pytest -n 2 --dist loadgroup -m "not long"
 
 test-long: tools check  ## the same with the long fault, kill and model tests
-	@$(bin)/python -m pytest --hypothesis-profile=long
+	@$(bin)/python -m pytest -n 2 --dist loadgroup --hypothesis-profile=long
 
 tools: setup
 	@.ci/test-tools

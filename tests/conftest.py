@@ -17,7 +17,16 @@ hypothesis.settings.register_profile("short", derandomize=True, max_examples=25,
 hypothesis.settings.register_profile("long", max_examples=500, deadline=None, print_blob=True)
 hypothesis.settings.load_profile("short")
 
+OF_THE_KERNEL = frozenset({"fs", "mount", "programs"})
+"""Tests that count what the kernel asks, or have it forget what it knows of every mount: one after another."""
 SETTINGS_OF_THE_MACHINE = ("MEMFS_", "ANTHROPIC_", "XDG_", "NOTIFY_SOCKET")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep together, where several processes share the run, what shares a file or the kernel's caches."""
+    for item in items:
+        room = item.path.relative_to(Path(__file__).parent).parts[0]
+        item.add_marker(pytest.mark.xdist_group("kernel" if room in OF_THE_KERNEL else str(item.path)))
 
 
 @pytest.fixture(autouse=True)
