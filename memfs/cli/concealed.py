@@ -36,7 +36,7 @@ def paths(
     unnamed = {name: value for name, value in environ.items() if name != "MEMFS_STATE"}
     directories = [state, default_state(unnamed).parent, default_server_data(environ), *_SYSTEM_WIDE]
     directories += [one for one in (data, settings.state.dir, settings.server.data) if one]
-    files = [*named, settings.remote.api_key_file, settings.server.tls_key]
+    files = [*named, settings.remote.api_key_file, settings.session.token_file, settings.server.tls_key]
     found = [*directories, *(_whole(one.absolute()) for one in files if one)]
     return list(dict.fromkeys(str(one.absolute()) for one in found))
 

@@ -14,16 +14,19 @@ from memfs.config.places import (
 )
 from memfs.config.settings import DEFAULT_BASE_URL, DEFAULT_LISTEN, Settings
 from memfs.config.toml import load
+from memfs.config.wanted import Wanted, wanted
 
 __all__ = [
     "DEFAULT_BASE_URL",
     "DEFAULT_LISTEN",
     "RemoteSettings",
     "Settings",
+    "Wanted",
     "default_server_data",
     "default_state",
     "load",
     "parse_listen",
     "remote_settings",
     "server_database",
+    "wanted",
 ]

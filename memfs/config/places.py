@@ -8,8 +8,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from memfs.config.settings import DEFAULT_BASE_URL, DEFAULT_LISTEN, Settings
-from memfs.core.errors import ConfigError
+from memfs.core.errors import ConfigError, UsageError
 
+API_KEY, SESSION_TOKEN = "MEMFS_API_KEY", "MEMFS_SESSION_TOKEN"
+"""Variables that hold a credential."""
 _DEFAULT_PORT = urlsplit(DEFAULT_BASE_URL).port
 
 
@@ -19,6 +21,13 @@ class RemoteSettings:
 
     base_url: str
     api_key: str
+    is_session_token: bool = False
+    """The key is a session's token, which opens the session's stores and nothing else."""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Return the variable by which a process of ours is told the key."""
+        return {SESSION_TOKEN if self.is_session_token else API_KEY: self.api_key}
 
     def __repr__(self) -> str:
         """Show the URL only: the key must not reach a log by way of a traceback."""
@@ -31,23 +40,28 @@ def remote_settings(
     *,
     settings: Settings | None = None,
     environ: Mapping[str, str] | None = None,
+    session_id: str = "",
+    session_token_file: Path | None = None,
 ) -> RemoteSettings:
     """Find the remote and its key: flags, then the environment, then the configuration, then the local server's.
 
     The key of a local server is found by itself (``api-key`` in its data directory) and ANTHROPIC_API_KEY is never
-    sent to the local default.
+    sent to the local default. Where a session is named, its token comes before every key.
 
     Raises:
         ConfigError: There is no key, or the key file cannot be read.
+        UsageError: A token's file is given for no session.
     """
     env = os.environ if environ is None else environ
     told = (settings or Settings()).remote
     of_the_sdk = env.get("ANTHROPIC_BASE_URL")
     url = base_url or env.get("MEMFS_BASE_URL") or told.base_url or of_the_sdk or DEFAULT_BASE_URL
     host, port = _checked(url)
+    if token := _session_token(session_id, session_token_file, settings or Settings(), env):
+        return RemoteSettings(base_url=url, api_key=token, is_session_token=True)
     if api_key_file:
         return RemoteSettings(base_url=url, api_key=_read_key(api_key_file))
-    if key := env.get("MEMFS_API_KEY"):
+    if key := env.get(API_KEY):
         return RemoteSettings(base_url=url, api_key=key)
     if told.api_key_file:
         return RemoteSettings(base_url=url, api_key=_read_key(told.api_key_file))
@@ -104,17 +118,29 @@ def _home(env: Mapping[str, str], variable: str, below_home: str) -> Path:
     return Path.home() / below_home / "memfs"
 
 
-def _read_key(path: Path) -> str:
+def _session_token(session_id: str, flag: Path | None, settings: Settings, env: Mapping[str, str]) -> str | None:
+    if flag and not session_id:
+        raise UsageError("--session-token-file is given for no session", remedy="Say --session ID")
+    if not session_id:
+        return None
+    if flag:
+        return _read_key(flag, "session token", "--session-token-file")
+    told = settings.session.token_file
+    return env.get(SESSION_TOKEN) or (_read_key(told, "session token", "--session-token-file") if told else None)
+
+
+def _read_key(path: Path, what: str = "API key", flag: str = "--api-key-file") -> str:
     try:
         key = path.read_text(encoding="ascii").strip()
     except OSError as error:
         raise ConfigError(
-            f"the API key file {path} cannot be read: {error.strerror}", remedy="Name another by --api-key-file"
+            f"the {what} file {path} cannot be read: {error.strerror}", remedy=f"Name another by {flag}"
         ) from None
     except UnicodeDecodeError:
         key = ""
     if not key or not key.isprintable() or " " in key:
-        raise ConfigError(f"the API key file {path} holds no key", remedy="It must hold the key and nothing else")
+        last = what.rpartition(" ")[2]
+        raise ConfigError(f"the {what} file {path} holds no {last}", remedy=f"It must hold the {last} and nothing else")
     return key
 
 

@@ -21,6 +21,7 @@ refused with file, line and key, exit code 3.
 |---|---|
 | `MEMFS_BASE_URL`, then `ANTHROPIC_BASE_URL` | `remote.base_url` (the SDK's variable comes after the file) |
 | `MEMFS_API_KEY`, then `ANTHROPIC_API_KEY` | the key itself; the SDK's is never sent to the default local server |
+| `MEMFS_SESSION_TOKEN` | the token of the session that is attached, so that it stands in no argument |
 | `MEMFS_DATABASE_URL` | `server.database`, so that its password stands in no file and no argument |
 | `MEMFS_STATE` | `state.dir`, when neither a flag nor the file names one |
 

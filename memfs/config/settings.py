@@ -3,7 +3,16 @@
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from memfs.core.attachment import Access, WantedStore
 from memfs.core.limits import Limits
@@ -12,6 +21,7 @@ _LIMITS = Limits()
 _DATABASES = frozenset({"postgresql", "postgres", "postgresql+psycopg"})
 _NO_DATABASE = "must be a URL like postgresql://USER@HOST/DATABASE"
 _HALF_TLS = "tls_cert and tls_key go together"
+_BOTH_WAYS = "session.id and [[stores]] exclude each other"
 DEFAULT_LISTEN = "127.0.0.1:8484"
 DEFAULT_BASE_URL = f"http://{DEFAULT_LISTEN}"
 
@@ -152,6 +162,15 @@ class StoreTable(_Table):
     instructions: str = Field(default="", max_length=4_096, description="What an agent is told about this store")
 
 
+class SessionTable(_Table):
+    """``[session]``: a session whose stores are attached, instead of `[[stores]]`."""
+
+    id: str | None = Field(default=None, min_length=1, description="Its id; what it says of its stores is taken over")
+    token_file: FilePath | None = Field(
+        default=None, description="File that holds the session's token, mode 0600; else the API key is used"
+    )
+
+
 class Settings(_Table):
     """Everything a ``memfs.toml`` may say."""
 
@@ -162,7 +181,16 @@ class Settings(_Table):
     server: ServerTable = ServerTable()
     names: NamesTable = NamesTable()
     logging: LoggingTable = LoggingTable()
+    session: SessionTable = SessionTable()
     stores: list[StoreTable] = Field(default=[])
+
+    @field_validator("stores")
+    @classmethod
+    def _names_stores_in_one_way(cls, stores: list[StoreTable], info: ValidationInfo) -> list[StoreTable]:
+        session = info.data.get("session")
+        if stores and session and session.id:
+            raise ValueError(_BOTH_WAYS)
+        return stores
 
     def wanted_stores(self) -> list[WantedStore]:
         """Return the stores as a resolver takes them."""

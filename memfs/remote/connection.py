@@ -27,6 +27,11 @@ _KEEPALIVE_S: Final = 30.0
 _OTHER_NAME: Final = frozenset({62, 64})
 """OpenSSL's numbers of a certificate for another host and for another address."""
 _EXPIRED: Final = 10
+_KEY_REFUSED: Final = ("API key", "Check --api-key-file or MEMFS_API_KEY")
+_TOKEN_REFUSED: Final = (
+    "session's token",
+    "The session has ended, or --session-token-file or MEMFS_SESSION_TOKEN is not its token",
+)
 _REMEDY: Final = "Check the base URL, and that the server runs"
 
 
@@ -42,11 +47,13 @@ class Connection:
         timeout_s: float,
         in_flight: int,
         transport: httpx.AsyncBaseTransport | None,
+        is_session_token: bool = False,
     ) -> None:
         url = _parse_base_url(base_url)
         if not api_key or not api_key.isascii() or not api_key.isprintable() or " " in api_key:
             raise ConfigError(f"the API key for {url} is empty or has characters that no key has")
         self._base_url = str(url).rstrip("/")
+        self._is_session_token = is_session_token
         self._timeout_s = timeout_s
         self._connect_timeout_s = connect_timeout_s
         self._has_answered = False
@@ -129,8 +136,8 @@ class Connection:
             message = f"{self._base_url}: {error.message}"
             raise type(error)(message, retry_after_s=error.retry_after_s, remedy=error.remedy)
         if isinstance(error, AuthenticationFailed):
-            message = f"{self._base_url} refuses the API key: {error.message}"
-            raise AuthenticationFailed(message, remedy="Check --api-key-file or MEMFS_API_KEY")
+            what, remedy = _TOKEN_REFUSED if self._is_session_token else _KEY_REFUSED
+            raise AuthenticationFailed(f"{self._base_url} refuses the {what}: {error.message}", remedy=remedy)
         raise error
 
     def _unreachable(self, error: Exception) -> RemoteUnavailable:

@@ -56,6 +56,7 @@ class HttpRemote:
         timeout_s: Longest time of a whole call, from its first byte sent to its last byte read.
         in_flight: How many calls run at a time; further ones wait their turn, however long.
         transport: What carries the requests, for tests; the network unless given.
+        is_session_token: What is sent is a session's token: a refusal is told as such.
 
     Raises:
         ConfigError: The URL is no http(s) URL or carries a credential, or the key cannot be a header.
@@ -70,6 +71,7 @@ class HttpRemote:
         timeout_s: float = 60.0,
         in_flight: int = 16,
         transport: "httpx.AsyncBaseTransport | None" = None,
+        is_session_token: bool = False,
     ) -> None:
         self._connection = Connection(
             base_url,
@@ -78,6 +80,7 @@ class HttpRemote:
             timeout_s=timeout_s,
             in_flight=in_flight,
             transport=transport,
+            is_session_token=is_session_token,
         )
         self._call = self._connection.call
 

@@ -30,6 +30,9 @@ class Retrying:
 
     A listing repeats the page that failed and goes on from there. A repeated deletion that meets NotFound after a lost
     answer has reached what it was asked for and returns.
+
+    Args:
+        check: Called before each attempt; what it raises ends the call. Sessions may be asked for nevertheless.
     """
 
     def __init__(
@@ -42,6 +45,7 @@ class Retrying:
         retry_after_cap_s: float = 30.0,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         random: Callable[[], float] = random.random,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
         self._remote = remote
         self._attempts = attempts
@@ -50,6 +54,7 @@ class Retrying:
         self._retry_after_cap_s = retry_after_cap_s
         self._sleep = sleep
         self._random = random
+        self._check = check
 
     async def create_store(
         self, name: str, *, description: str = "", metadata: Mapping[str, str] | None = None
@@ -146,7 +151,9 @@ class Retrying:
 
     async def retrieve_session(self, session_id: str) -> RemoteSession:
         """Return a session with its stores; see `Remote`."""
-        return await self._repeat(lambda: self._remote.retrieve_session(session_id))
+        return await self._try(
+            lambda: self._remote.retrieve_session(session_id), lambda error: error.retryable, check=lambda: None
+        )
 
     @property
     def offers_changes(self) -> bool:
@@ -191,9 +198,16 @@ class Retrying:
         """Make a call that may be repeated only where the remote says that it did nothing."""
         return await self._try(call, lambda error: isinstance(error, RateLimited | ConcurrentChange))
 
-    async def _try(self, call: Callable[[], Awaitable[Result]], may_repeat: Callable[[MemfsError], bool]) -> Result:
+    async def _try(
+        self,
+        call: Callable[[], Awaitable[Result]],
+        may_repeat: Callable[[MemfsError], bool],
+        *,
+        check: Callable[[], None] | None = None,
+    ) -> Result:
         attempt = 0
         while True:
+            (check or self._check)()
             try:
                 return await call()
             except MemfsError as error:

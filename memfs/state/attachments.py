@@ -15,8 +15,11 @@ from memfs.state.layout import Layout, StoreLayout
 _PRIVATE = 0o700
 
 
-def attach(layout: Layout, attachments: Sequence[Attachment]) -> None:
+def attach(layout: Layout, attachments: Sequence[Attachment], session_id: str = "") -> None:
     """Make each store's directory and record how it is attached; every other store is detached, its files stay.
+
+    ``session_id`` names the session whose stores they are. It is forgotten first and written last: a session is never
+    taken to have stores that another one has.
 
     Raises:
         StateDamaged: A store's database cannot be read.
@@ -24,6 +27,8 @@ def attach(layout: Layout, attachments: Sequence[Attachment]) -> None:
     """
     layout.root.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
     layout.stores.mkdir(mode=_PRIVATE, exist_ok=True)
+    if attached_session(layout) != session_id:
+        layout.session.unlink(missing_ok=True)
     wanted = {attachment.store_id for attachment in attachments}
     for store in _known(layout):
         if store.store_id not in wanted:
@@ -33,6 +38,16 @@ def attach(layout: Layout, attachments: Sequence[Attachment]) -> None:
         for directory in (store.root, store.tree, store.base, store.trash, store.staging):
             directory.mkdir(mode=_PRIVATE, exist_ok=True)
         _write(store, _REPLACE, _fields(attachment, position))
+    if session_id:
+        layout.session.write_text(session_id, encoding="utf-8")
+
+
+def attached_session(layout: Layout) -> str:
+    """Return the id of the session whose stores are attached, "" where they were named."""
+    try:
+        return layout.session.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def attached(layout: Layout) -> list[Attachment]:

@@ -73,6 +73,11 @@ class Layout:
         return self.root / "worker.sock"
 
     @property
+    def session(self) -> Path:
+        """The id of the session whose stores are attached; missing where they were named."""
+        return self.root / "session"
+
+    @property
     def worker_lock(self) -> Path:
         """Held by the one worker of this state."""
         return self.root / "worker.lock"

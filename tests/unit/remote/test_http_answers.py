@@ -148,3 +148,15 @@ async def test_a_refused_key_is_told_with_the_remote_and_without_the_key() -> No
     assert "https://far.example refuses the API key" in caught.value.message
     assert "--api-key-file" in caught.value.remedy
     assert KEY not in str(caught.value)
+
+
+async def test_a_refused_token_of_a_session_is_told_as_such() -> None:
+    far = httpx.MockTransport(Far(refusal(401, "authentication_error")))
+    remote = HttpRemote("https://far.example", KEY, transport=far, is_session_token=True)
+
+    with pytest.raises(AuthenticationFailed) as caught:
+        await remote.retrieve_store("memstore_1")
+
+    assert "https://far.example refuses the session's token" in caught.value.message
+    assert "The session has ended" in caught.value.remedy
+    assert KEY not in str(caught.value)

@@ -7,7 +7,8 @@ import pytest
 
 from memfs.core.attachment import Access, Attachment
 from memfs.core.errors import StateDamaged
-from memfs.state.attachments import attach, attached
+from memfs.state import attachments
+from memfs.state.attachments import attach, attached, attached_session
 from memfs.state.layout import Layout
 
 
@@ -93,3 +94,22 @@ def test_a_database_of_a_newer_memfs_is_left_alone(layout: Layout) -> None:
 
     with pytest.raises(StateDamaged, match="newer memfs"):
         attached(layout)
+
+
+def test_the_session_whose_stores_are_attached_is_known_until_others_are(layout: Layout) -> None:
+    assert attached_session(layout) == ""
+    attach(layout, [attachment("alpha")], "sesn_1")
+    assert attached_session(layout) == "sesn_1"
+    attach(layout, [attachment("alpha")])
+    assert attached_session(layout) == ""
+
+
+def test_a_session_is_never_taken_to_have_another_ones_stores(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed while the second session's stores are attached: neither session is on record."""
+    attach(layout, [attachment("alpha")], "sesn_1")
+    monkeypatch.setattr(attachments, "_write", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+
+    with pytest.raises(KeyboardInterrupt):
+        attach(layout, [attachment("beta")], "sesn_2")
+
+    assert attached_session(layout) == ""
