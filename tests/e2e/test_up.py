@@ -302,8 +302,11 @@ def test_a_store_that_is_archived_meanwhile_refuses_at_the_call(memfs: Memfs, no
     with running_up(memfs, tmp_path, "--store", notes, "-c", quick_drain(tmp_path)) as up:
         (directory_of(up) / "known.md").write_text("known\n")
         eventually(lambda: memfs.run("memories", "get", notes, "/known.md").code == 0)
+        worker = up.children()["worker"]
+        os.kill(worker, signal.SIGSTOP)
         memfs.run("stores", "archive", notes)
         (directory_of(up) / "late.md").write_text("too late\n")
+        os.kill(worker, signal.SIGCONT)
         eventually(lambda: is_refused(directory_of(up) / "more.md"))
         kept = (directory_of(up) / "late.md").read_text()
         up.stop()
