@@ -22,9 +22,10 @@ from memfs.state.merges import Merging
 from memfs.state.problems import Conflict
 from memfs.tree.atomic import fsync_directory, stage
 from memfs.tree.trash import keep_in_trash, trash_name
+from worker.merging import MERGED, settle_merge
 from worker.outcomes import Outcome
 from worker.placing import UNKNOWN, Placing, agreed, is_applied, placed
-from worker.replica import MERGED, Replica
+from worker.replica import Replica
 from worker.views import LocalFile, RemoteMemory
 
 log = logging.getLogger(__name__)
@@ -128,10 +129,10 @@ class Conflicting:
         try:
             answer = await asyncio.to_thread(self._replica.owner.ask, request)
         except (MemfsError, OSError):
-            if not self._replica.settle_merge(merging):
+            if not settle_merge(self._replica, merging):
                 await asyncio.to_thread(self._clear, kept)
             raise
-        if not self._replica.settle_merge(merging):
+        if not settle_merge(self._replica, merging):
             await asyncio.to_thread(self._clear, kept)
             return self._placing.not_done(path, answer)
         sha256 = content_sha256(merged)

@@ -19,6 +19,7 @@ from memfs.state.braking import Halt
 from worker import braking
 from worker.braking import HALTED, SIDES, Wanted
 from worker.execute import Executor
+from worker.merging import settle_merge
 from worker.outcomes import Outcome, record
 from worker.renames import find_renames
 from worker.replica import Replica
@@ -220,7 +221,7 @@ class Cycle:
         """
         for merging in self._replica.state.merges:
             # Whoever put it in place was cancelled meanwhile.
-            self._replica.settle_merge(merging)
+            settle_merge(self._replica, merging)
         for _ in range(ROUNDS):
             decided = decide(self._replica)
             self._note(decided)

@@ -5,7 +5,6 @@ may differ. Everything that is learnt comes in here, on the control thread, and 
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -20,20 +19,19 @@ from memfs.core.tree_requests import Changed
 from memfs.remote.protocol import Remote
 from memfs.state.contents import Contents
 from memfs.state.layout import StoreLayout
-from memfs.state.merges import Merging
 from memfs.state.problems import Problem
 from memfs.state.store_state import StoreState
 from memfs.tree.local import LocalTree
 from memfs.tree.owner import TreeOwner
+from worker.merging import MERGED, settle_merge
 from worker.observe_local import LocalObserver, Sight
 from worker.observe_remote import RemoteObserver
 from worker.settling import Settling
 from worker.views import LocalFile, LocalView, RemoteMemory, RemoteView
 
 POSTPONED_BASE_S, POSTPONED_CAP_S = 0.25, 30.0
-STAGED, MERGED = "pull-", "merge-"
-"""How the names of staged bytes begin: those of one side, and those of a merge."""
-_NOT_PLACED = ".back"
+STAGED = "pull-"
+"""How the names of staged bytes begin that are those of one side."""
 
 
 class Clock(Protocol):
@@ -94,7 +92,7 @@ class Replica:
         self.tree = LocalTree(layout.tree)
         self.contents = Contents(layout.base)
         for merging in self.state.merges:
-            self.settle_merge(merging)
+            settle_merge(self, merging)
         self._clear_leftovers()
         self.local = LocalView()
         self.remote = RemoteView()
@@ -147,26 +145,6 @@ class Replica:
         for beginning in (STAGED, MERGED):
             for staged in self.layout.staging.glob(f"{beginning}*"):
                 staged.unlink(missing_ok=True)
-
-    def settle_merge(self, merging: Merging) -> bool:
-        """Find out whether a merge was put in place, and tell it; if it was not yet, it never will be.
-
-        What the file comes from is the remote's text then, whatever was written to it since.
-        """
-        staged = self.layout.staging / merging.staged
-        aside = staged.with_name(f"{merging.staged}{_NOT_PLACED}")
-        with suppress(FileNotFoundError):
-            staged.rename(aside)
-        is_placed = not aside.exists()
-        with self.state.transaction():
-            old = self.state.baseline.get(merging.agreed.path)
-            if is_placed and old is not None:
-                self.state.replaced.put(old, self.clock.time())
-            if is_placed:
-                self.state.baseline.put(merging.agreed)
-            self.state.merges.drop(merging.agreed.path)
-        aside.unlink(missing_ok=True)
-        return is_placed
 
     @property
     def access(self) -> Access:

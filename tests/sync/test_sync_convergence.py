@@ -13,7 +13,7 @@ from simulation import Lost, Simulation
 from memfs.core.paths import StorePath
 from memfs.core.reconcile import Action
 from memfs.state.merges import Merging
-from worker import braking, conflicting
+from worker import braking, conflicting, cycle, replica
 from worker.conflicting import Conflicting
 from worker.outcomes import Outcome
 from worker.replica import Replica
@@ -99,11 +99,11 @@ async def _without_a_copy(self: Conflicting, path: StorePath) -> Outcome:
     return Outcome(read_again=(path,))
 
 
-def _not_recorded(self: Replica, merging: Merging) -> bool:
+def _not_recorded(replica: Replica, merging: Merging) -> bool:
     """Forget that a merge was put in place, as a worker does that records nothing before it asks."""
-    is_placed = not (self.layout.staging / merging.staged).exists()
-    with self.state.transaction():
-        self.state.merges.drop(merging.agreed.path)
+    is_placed = not (replica.layout.staging / merging.staged).exists()
+    with replica.state.transaction():
+        replica.state.merges.drop(merging.agreed.path)
     return is_placed
 
 
@@ -137,7 +137,8 @@ async def test_a_worker_that_pulls_over_edits_is_found(
 async def test_a_worker_that_merges_twice_is_found(
     simulation: MakeSimulation, far: Far, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Replica, "settle_merge", _not_recorded)
+    for module in (conflicting, cycle, replica):
+        monkeypatch.setattr(module, "settle_merge", _not_recorded)
 
     assert await _has_wrong_lines(simulation, far)
 
