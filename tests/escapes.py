@@ -191,12 +191,12 @@ def see_a_process_outside() -> object:
 
 @attempt
 def go_through_the_first_process() -> object:
-    return os.listdir("/proc/1/root")  # noqa: PTH208
+    return os.listdir("/proc/1/root")  # noqa: PTH208  (the bare call)
 
 
 @attempt
 def read_the_first_process() -> object:
-    return Path("/proc/1/environ").read_bytes() or [os.readlink(one) for one in Path("/proc/1/fd").iterdir()]  # noqa: PTH115
+    return Path("/proc/1/environ").read_bytes() or [os.readlink(one) for one in Path("/proc/1/fd").iterdir()]  # noqa: PTH115  (the bare call)
 
 
 @attempt
@@ -231,8 +231,8 @@ def trace_the_parent() -> object:
 
 @attempt
 def find_a_descriptor_that_leads_outside() -> object:
-    names = {name for name in os.listdir("/proc/self/fd") if int(name) > 2}  # noqa: PTH208
-    links = [os.readlink(f"/proc/self/fd/{name}") for name in names if Path(f"/proc/self/fd/{name}").exists()]  # noqa: PTH115
+    names = {name for name in os.listdir("/proc/self/fd") if int(name) > 2}  # noqa: PTH208  (the bare call)
+    links = [os.readlink(f"/proc/self/fd/{name}") for name in names if Path(f"/proc/self/fd/{name}").exists()]  # noqa: PTH115  (the bare call)
     return [link for link in links if not link.startswith("/proc/")]
 
 
@@ -277,7 +277,7 @@ def open_a_disk_or_the_mounts_device() -> object:
 
 @attempt
 def make_a_disk() -> object:
-    os.mknod("disk", stat.S_IFBLK | 0o600, os.stat("/").st_dev)  # noqa: PTH116
+    os.mknod("disk", stat.S_IFBLK | 0o600, os.stat("/").st_dev)  # noqa: PTH116  (the bare call)
     return "made"
 
 
@@ -331,7 +331,7 @@ def end_the_connection_of_the_mount() -> object:
 @attempt
 def become_root() -> object:
     for program in ("/usr/bin/su", "/usr/bin/sudo", "/usr/bin/newgrp", "/usr/bin/fusermount"):
-        if Path(program).exists() and os.stat(program).st_mode & stat.S_ISUID:  # noqa: PTH116
+        if Path(program).exists() and os.stat(program).st_mode & stat.S_ISUID:  # noqa: PTH116  (the bare call)
             status = Path("/proc/self/status").read_text()
             return "" if "NoNewPrivs:\t1" in status else program
     return ""
@@ -401,7 +401,7 @@ def unmount_the_stores() -> object:
 
 @attempt
 def climb_out_of_the_stores() -> object:
-    return [name for name in os.listdir("/mnt/memory/../memory/..") if name in {"state", "tree"}]  # noqa: PTH208
+    return [name for name in os.listdir("/mnt/memory/../memory/..") if name in {"state", "tree"}]  # noqa: PTH208  (the bare call)
 
 
 def main() -> None:

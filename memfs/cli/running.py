@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
@@ -106,9 +106,11 @@ class Running:
             try:
                 code = self._started(ours, holder.pid, check_remote) or self._commanded(ours)
             finally:
-                self._terminal.take_back()
-                self._stop_all()
-                ours.close()  # Everything inside ends, if it has not.
+                with ExitStack() as stack:
+                    stack.callback(ours.close)  # Everything inside ends, if it has not.
+                    for child in self._children:
+                        stack.callback(self._stop, child)
+                    stack.callback(self._terminal.take_back)
         return code or (0 if self._is_synced else Unsynced.exit_code)
 
     def _check_free(self) -> None:
@@ -201,14 +203,13 @@ class Running:
             raise SandboxRefused("the sandbox ended before the command began")
         return told
 
-    def _stop_all(self) -> None:
-        for child in reversed(self._children):
-            is_worker, is_there = child.name == "worker", child.ended() is None
-            timeout_s = self._given.drain_timeout_s + 5.0 if is_worker else UNMOUNT_TIMEOUT_S
-            code = child.stop(timeout_s, hurry=self._drain_news() if is_worker else self._is_hurried)
-            child.close()
-            if is_worker and is_there:
-                self._is_synced = told_unsynced(self._given.layout.root, self._say, is_drained=code == 0)
+    def _stop(self, child: Child) -> None:
+        is_worker, is_there = child.name == "worker", child.ended() is None
+        timeout_s = self._given.drain_timeout_s + 5.0 if is_worker else UNMOUNT_TIMEOUT_S
+        code = child.stop(timeout_s, hurry=self._drain_news() if is_worker else self._is_hurried)
+        child.close()
+        if is_worker and is_there:
+            self._is_synced = told_unsynced(self._given.layout.root, self._say, is_drained=code == 0)
 
     def _is_hurried(self) -> bool:
         return self._supervisor.is_stopping

@@ -105,6 +105,17 @@ def test_a_killed_mount_comes_back_where_the_command_sees_it(within: Inside) -> 
     assert "again\n" == within.remote("/a.md")
 
 
+def test_a_start_that_fails_leaves_nothing_even_where_the_state_is_lost(one: Inside) -> None:
+    """The state is moved away while everything starts: whatever message comes of it, memfs and all it started end."""
+    with one.running("echo", "begun") as process:
+        eventually((one.state / "worker.lock").exists)
+        one.state.rename(one.state.with_name("lost"))
+        process.communicate(timeout=90)
+
+    assert 0 != process.returncode
+    assert {} == processes_of(one)
+
+
 def test_a_sandbox_that_somebody_ends_is_named(one: Inside) -> None:
     with one.running("sh", "-c", f"{NOTES} echo kept >kept.md; echo begun; sleep 1000") as process:
         assert "begun\n" == said(process)
