@@ -101,7 +101,14 @@ def _run_bare(sizes: list[int]) -> None:
     listening = listen("127.0.0.1", 0)
     print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
     config = uvicorn.Config(
-        app, ws="none", lifespan="off", server_header=False, backlog=BACKLOG, log_config=None, access_log=False
+        app,
+        ws="none",
+        lifespan="off",
+        server_header=False,
+        backlog=BACKLOG,
+        log_config=None,
+        access_log=False,
+        timeout_keep_alive=75,  # as memfs has it: a connection outlives the rounds of the other sides
     )
     uvicorn.Server(config).run(sockets=[listening])
 
