@@ -1,7 +1,8 @@
 """The edge of the worker process: arguments, settings and environment in, one line and an exit code out.
 
 ``memfs-worker`` or ``python -I -m worker``; `memfs sync` and `memfs up` start it so. A flag wins over the environment,
-the environment over the configuration. The API key comes from a file or the environment, never from an argument.
+the environment over the configuration. The API key, or a session's token, comes from a file or the environment, never
+from an argument.
 """
 
 import argparse
@@ -14,8 +15,17 @@ from pathlib import Path
 from typing import NoReturn
 
 from memfs import logs
-from memfs.config import DEFAULT_BASE_URL, RemoteSettings, Settings, default_state, load, remote_settings
-from memfs.core.attachment import Attachment, WantedStore, check_wanted, parse_wanted
+from memfs.config import (
+    DEFAULT_BASE_URL,
+    RemoteSettings,
+    Settings,
+    Wanted,
+    default_state,
+    load,
+    remote_settings,
+    wanted,
+)
+from memfs.core.attachment import WantedStore, check_wanted
 from memfs.core.conflicts import ConflictPolicy
 from memfs.core.errors import ConfigError, MemfsError, UsageError
 from memfs.core.limits import Limits
@@ -23,8 +33,9 @@ from memfs.core.names import Names
 from memfs.core.worker_requests import encode_reply
 from memfs.remote.http import HttpRemote
 from memfs.remote.retrying import Retrying
-from memfs.state.attachments import attached
+from memfs.state.attachments import attached, attached_session
 from memfs.state.layout import Layout
+from worker.attaching import AttachedSession
 from worker.service import Options, answer_once, serve, sync_once
 
 ATTEMPTS = 3
@@ -55,13 +66,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 async def _run(given: argparse.Namespace, settings: Settings) -> None:
     layout = Layout((given.state or settings.state.dir or default_state()).absolute())
-    wanted = [parse_wanted(text) for text in given.store] if given.store else settings.wanted_stores()
-    wanted = wanted or [_as_before(one) for one in attached(layout)]
-    check_wanted(wanted)
-    found = _remote_settings(given, settings)
+    asked = wanted(given.session, given.store, settings)
+    if not asked.session_id and not asked.stores:
+        asked = _as_before(layout)
+    if not asked.session_id:
+        check_wanted(asked.stores)
+    session = AttachedSession(asked.session_id) if asked.session_id else None
+    found = _remote_settings(given, settings, asked.session_id)
     options = Options(
         layout=layout,
-        wanted=wanted,
+        wanted=asked.stores,
+        session=session,
         names=Names(settings.names.local_only, settings.names.held_back),
         limits=Limits(),
         clock=time,
@@ -69,7 +84,11 @@ async def _run(given: argparse.Namespace, settings: Settings) -> None:
         drain_timeout_s=given.drain_timeout or settings.worker.drain_timeout_s,
         policy=ConflictPolicy(settings.worker.conflicts),
     )
-    remote = Retrying(HttpRemote(found.base_url, found.api_key), attempts=ATTEMPTS)
+    remote = Retrying(
+        HttpRemote(found.base_url, found.api_key, is_session_token=found.is_session_token),
+        attempts=ATTEMPTS,
+        check=session.check if session else lambda: None,
+    )
     try:
         if given.control:
             reply = await answer_once(options, remote, sys.stdin.buffer.readline())
@@ -80,9 +99,15 @@ async def _run(given: argparse.Namespace, settings: Settings) -> None:
         await remote.aclose()
 
 
-def _remote_settings(given: argparse.Namespace, settings: Settings) -> RemoteSettings:
+def _remote_settings(given: argparse.Namespace, settings: Settings, session_id: str) -> RemoteSettings:
     try:
-        return remote_settings(given.base_url, given.api_key_file, settings=settings)
+        return remote_settings(
+            given.base_url,
+            given.api_key_file,
+            settings=settings,
+            session_id=session_id,
+            session_token_file=given.session_token_file,
+        )
     except ConfigError:
         if not given.control:
             raise
@@ -90,8 +115,16 @@ def _remote_settings(given: argparse.Namespace, settings: Settings) -> RemoteSet
         return RemoteSettings(base_url=given.base_url or DEFAULT_BASE_URL, api_key="none")
 
 
-def _as_before(attachment: Attachment) -> WantedStore:
-    return WantedStore(store=attachment.store_id, access=attachment.access, instructions=attachment.instructions)
+def _as_before(layout: Layout) -> Wanted:
+    """Return what is attached: a session, or the stores as they were named."""
+    if session_id := attached_session(layout):
+        return Wanted(session_id=session_id)
+    return Wanted(
+        stores=[
+            WantedStore(store=one.store_id, access=one.access, instructions=one.instructions)
+            for one in attached(layout)
+        ]
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -103,6 +136,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--store", action="append", metavar="NAME_OR_ID[:ro]", help="a store to sync; may be given several times"
     )
+    parser.add_argument("--session", metavar="ID", help="sync the stores of this session")
+    parser.add_argument("--session-token-file", type=Path, metavar="FILE", help="the file that holds its token")
     parser.add_argument("--poll", type=_seconds, metavar="SECONDS", help="between two looks for remote edits")
     parser.add_argument("--drain-timeout", type=_seconds, metavar="SECONDS", help="longest time to drain at the end")
     parser.add_argument("--once", action="store_true", help="sync until nothing is left to do, then exit")

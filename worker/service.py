@@ -22,10 +22,10 @@ from memfs.core.names import Names
 from memfs.core.tree_requests import Reload
 from memfs.core.worker_requests import Reply
 from memfs.health import notify
-from memfs.remote.attach import resolve
 from memfs.remote.protocol import Remote
-from memfs.state.attachments import attach, attached
+from memfs.state.attachments import attached
 from memfs.state.layout import Layout
+from worker.attaching import AttachedSession, Attaching
 from worker.control import Control
 from worker.control_socket import serving_control
 from worker.disk import disk_trouble
@@ -59,6 +59,8 @@ class Options:
     poll_s: float
     drain_timeout_s: float
     policy: ConflictPolicy = ConflictPolicy.MERGE
+    session: AttachedSession | None = None
+    """Whose stores are attached, instead of ``wanted``."""
 
 
 async def serve(options: Options, remote: Remote) -> None:
@@ -112,6 +114,7 @@ class _Service:
     def __init__(self, options: Options, remote: Remote) -> None:
         self._options = options
         self._remote = remote
+        self._attaching = Attaching(options.layout, remote, options.wanted, options.session)
         self._owner = MountOwner(options.layout)
         self._gate = Gate(options.clock.monotonic, random.random)
         self._runners: dict[str, Runner] = {}
@@ -133,7 +136,7 @@ class _Service:
         self._owner.close()
 
     async def once(self) -> None:
-        await self._attach(await resolve(self._remote, self._options.wanted))
+        await self._attach(await self._attaching.find())
         left: list[str] = []
         for runner in self._runners.values():
             await runner.once(ONCE_WAIT_S)
@@ -166,12 +169,12 @@ class _Service:
             await _cancel(self._tasks.values())
         if not self._attached.is_set():
             # Stopped before the remote said which stores there are: what is here is looked at nevertheless.
-            await self._attach(_known(self._options), is_certain=False)
+            await self._attach(self._attaching.known(), is_certain=False)
         await self._drain()
 
     async def _work(self) -> None:
         """Resolve the stores and let the runners run, until a signal asks to stop or something failed for good."""
-        helpers = [self._task(self._resolve()), self._task(self._tell_when_synced())]
+        helpers = [self._task(one) for one in (self._resolve(), self._tell_when_synced(), self._watch_session())]
         try:
             while not self._stop.is_set():
                 await self._news.wait()
@@ -191,18 +194,18 @@ class _Service:
 
     async def _resolve(self) -> None:
         """Attach the wanted stores; while the remote is away, those that are known from before."""
-        asking = asyncio.create_task(resolve(self._remote, self._options.wanted))
+        asking = asyncio.create_task(self._attaching.find())
         try:
             await asyncio.wait([asking], timeout=PATIENCE_S)
-            if not asking.done() and (known := _known(self._options)):
+            if not asking.done() and (before := self._attaching.known()):
                 log.info("the remote is slow, so the stores are taken as they were last")
-                await self._attach(known, is_certain=False)
+                await self._attach(before, is_certain=False)
             attachments = await asking
         except RemoteUnavailable as error:
             log.warning("the remote is away, so the stores are taken as they were last: %s", error)
             notify(status=str(error))
             self._gate.failed(error)
-            await self._attach(_known(self._options), is_certain=False)
+            await self._attach(self._attaching.known(), is_certain=False)
             for runner in self._runners.values():
                 runner.failed(error)
             attachments = await self._resolve_again()
@@ -215,13 +218,21 @@ class _Service:
             clock = self._options.clock
             await asyncio.sleep(max(0.05, self._gate.opens_at - clock.monotonic()))
             try:
-                return await resolve(self._remote, self._options.wanted)
+                return await self._attaching.find()
             except RemoteUnavailable as error:
                 self._gate.failed(error)
 
+    async def _watch_session(self) -> None:
+        """Stop syncing once the session is over, whose stores are attached."""
+        while self._options.session is not None:
+            await asyncio.sleep(self._options.poll_s)
+            if ended := await self._options.session.look(self._remote):
+                for runner in self._runners.values():
+                    runner.failed(ended)
+
     async def _attach(self, attachments: Sequence[Attachment], *, is_certain: bool = True) -> None:
         if is_certain:
-            attach(self._options.layout, attachments)
+            self._attaching.record(attachments)
             await asyncio.to_thread(self._owner.tell, Reload())
         wanted = {one.store_id for one in attachments}
         for store_id in self._runners.keys() - wanted:
@@ -248,12 +259,11 @@ class _Service:
 
     def _archived(self, archived: Attachment) -> None:
         """Have the mount refuse further changes at the call; what was written before stays and is told as pending."""
-        known = attached(self._options.layout)
-        if any(one.store_id == archived.store_id and one.is_writable for one in known):
+        now = attached(self._options.layout)
+        if any(one.store_id == archived.store_id and one.is_writable for one in now):
             log.warning("the store %s was archived: it takes no more changes", archived.name)
-            attach(
-                self._options.layout,
-                [replace(one, archived=True) if one.store_id == archived.store_id else one for one in known],
+            self._attaching.record(
+                [replace(one, archived=True) if one.store_id == archived.store_id else one for one in now]
             )
             self._telling = asyncio.create_task(asyncio.to_thread(self._owner.tell, Reload()))
 
@@ -324,17 +334,6 @@ async def _cancel(tasks: Iterable[asyncio.Future[Any]]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _known(options: Options) -> list[Attachment]:
-    """Return the stores that are wanted and were attached before, with the access that is wanted now."""
-    wanted = {one.store: one for one in options.wanted}
-    found = []
-    for attachment in attached(options.layout):
-        one = wanted.get(attachment.store_id) or wanted.get(attachment.name)
-        if one is not None:
-            found.append(replace(attachment, access=one.access))
-    return found
 
 
 def _paths(left: Sequence[str]) -> str:

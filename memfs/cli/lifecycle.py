@@ -11,8 +11,7 @@ from pathlib import Path
 import typer
 
 from memfs.cli.children import Child, Supervisor, memfs_command, worker_command
-from memfs.config import RemoteSettings, Settings, remote_settings
-from memfs.core.attachment import WantedStore
+from memfs.config import RemoteSettings, Settings, Wanted, remote_settings
 from memfs.core.errors import AlreadyHeld, MemfsError, RemoteUnavailable
 from memfs.health import notify
 from memfs.state.layout import Layout
@@ -27,8 +26,10 @@ UNMOUNT_TIMEOUT_S = 15.0
 class UpOptions:
     """What one call runs, every default filled in."""
 
-    wanted: list[WantedStore]
+    wanted: Wanted
     named_by_flags: list[str]
+    """The words that name stores or a session, as the worker takes them too."""
+    session_token_file: Path | None
     mount_point: Path
     state: Path
     embedded: bool
@@ -86,12 +87,17 @@ class Hosting:
             given = replace(given, base_url=self._server.status, api_key_file=given.data / "api-key")
             # Started again, it has to be where the worker looks for it, also where port 0 let the kernel choose.
             self._server.command = _server_command(replace(given, listen=self._server.status.rpartition("//")[2]))
-        remote = remote_settings(given.base_url, given.api_key_file, settings=given.settings)
+        remote = remote_settings(
+            given.base_url,
+            given.api_key_file,
+            settings=given.settings,
+            session_id=given.wanted.session_id,
+            session_token_file=given.session_token_file,
+        )
         check_remote(remote)
         if self._supervisor.is_stopping:
             return 0
-        key = {"MEMFS_API_KEY": remote.api_key}
-        self._worker = Child("worker", _worker_command(given, remote), self._directory, key)
+        self._worker = Child("worker", _worker_command(given, remote), self._directory, remote.environment)
         if code := self._start(self._worker, FIRST_SYNC_TIMEOUT_S, must_be_ready=False):
             return code
         self._mount = Child("mount", _mount_command(given), self._directory, ends_all=True)
@@ -195,8 +201,9 @@ def _mount_command(given: UpOptions) -> list[str]:
 
 
 def _worker_command(given: UpOptions, remote: RemoteSettings) -> list[str]:
-    named = [word for text in given.named_by_flags for word in ("--store", text)]
-    return worker_command("--state", str(given.state), "--base-url", remote.base_url, *named, *_config(given))
+    return worker_command(
+        "--state", str(given.state), "--base-url", remote.base_url, *given.named_by_flags, *_config(given)
+    )
 
 
 def _config(given: UpOptions) -> list[str]:

@@ -27,6 +27,19 @@ Stores = Annotated[
     list[str] | None,
     typer.Option("--store", metavar="NAME_OR_ID[:ro]", help="Attach this store, `:ro` read-only. Up to eight times."),
 ]
+Session = Annotated[
+    str | None,
+    typer.Option("--session", metavar="ID", help="Attach the stores of this session, as it has them."),
+]
+SessionTokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--session-token-file",
+        metavar="FILE",
+        readable=False,
+        help="Holds the session's token. (default: MEMFS_SESSION_TOKEN, else the API key)",
+    ),
+]
 Listen = Annotated[
     str | None,
     typer.Option("--listen", metavar="HOST:PORT", help="Where the server listens. (default: 127.0.0.1:8484)"),

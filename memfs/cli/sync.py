@@ -18,6 +18,8 @@ from memfs.state.layout import Layout
 def sync(
     once: Annotated[bool, typer.Option("--once", help="Sync until nothing is left to do, then exit.")] = False,
     store: options.Stores = None,
+    session: options.Session = None,
+    session_token_file: options.SessionTokenFile = None,
     state: options.State = None,
     base_url: options.BaseUrl = None,
     api_key_file: options.ApiKeyFile = None,
@@ -37,6 +39,8 @@ def sync(
         ("--state", state),
         ("--base-url", base_url),
         ("--api-key-file", api_key_file),
+        ("--session", session),
+        ("--session-token-file", session_token_file),
     ):
         arguments += [name, str(value)] if value is not None else []
     for one in store or []:

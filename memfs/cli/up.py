@@ -15,8 +15,8 @@ import typer
 from memfs.cli import options, state_directory
 from memfs.cli.children import Supervisor
 from memfs.cli.lifecycle import Hosting, UpOptions
-from memfs.config import RemoteSettings, Settings, default_server_data, default_state, load
-from memfs.core.attachment import check_wanted, parse_wanted
+from memfs.config import RemoteSettings, Settings, default_server_data, default_state, load, wanted
+from memfs.core.attachment import check_wanted
 from memfs.core.errors import RemoteUnavailable, UsageError
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ _ATTEMPTS = 2
 
 def up(
     store: options.Stores = None,
+    session: options.Session = None,
+    session_token_file: options.SessionTokenFile = None,
     mount: Annotated[
         Path | None, typer.Option("--mount", metavar="DIR", parser=Path, help="Where the stores appear.")
     ] = None,
@@ -50,8 +52,9 @@ def up(
     if embedded and base_url:
         raise UsageError("--serve and --base-url exclude each other", remedy="The embedded server is its own remote")
     given = UpOptions(
-        wanted=[parse_wanted(text) for text in store] if store else settings.wanted_stores(),
-        named_by_flags=store or [],
+        wanted=wanted(session, store, settings),
+        named_by_flags=["--session", session] if session else [w for one in store or [] for w in ("--store", one)],
+        session_token_file=session_token_file,
         mount_point=_mount_point(mount, settings),
         state=state or settings.state.dir or default_state(),
         embedded=embedded,
@@ -63,7 +66,8 @@ def up(
         settings=settings,
         fuse=settings.mount.fuse if fuse is None else fuse,
     )
-    check_wanted(given.wanted)
+    if not given.wanted.session_id:
+        check_wanted(given.wanted.stores)
     _check_mount(given)
     state_directory.made(given.state)
     supervisor = Supervisor(_say, random.random)
@@ -91,7 +95,10 @@ def _check(given: UpOptions, settings: RemoteSettings) -> None:
     from memfs.remote.retrying import Retrying
 
     async def ask() -> None:
-        remote = Retrying(HttpRemote(settings.base_url, settings.api_key), attempts=_ATTEMPTS)
+        remote = Retrying(
+            HttpRemote(settings.base_url, settings.api_key, is_session_token=settings.is_session_token),
+            attempts=_ATTEMPTS,
+        )
         try:
             await _find_stores(given, remote)
         finally:
@@ -104,15 +111,19 @@ def _check(given: UpOptions, settings: RemoteSettings) -> None:
 
 
 async def _find_stores(given: UpOptions, remote: "Remote") -> None:
-    from memfs.remote.attach import resolve
+    from memfs.remote.attach import resolve, resolve_session
 
+    if given.wanted.session_id:
+        await resolve_session(remote, given.wanted.session_id)
+        return
+    stores = given.wanted.stores
     if given.embedded:
         known = {one.name for one in [each async for each in remote.list_stores(include_archived=True)]}
-        for wanted in given.wanted:
-            if wanted.store not in known and not wanted.store.startswith("memstore_"):
-                await remote.create_store(wanted.store)
-                _say(f"made the store {wanted.store!r}")
-    await resolve(remote, given.wanted)
+        for one in stores:
+            if one.store not in known and not one.store.startswith("memstore_"):
+                await remote.create_store(one.store)
+                _say(f"made the store {one.store!r}")
+    await resolve(remote, stores)
 
 
 def _mount_point(told: Path | None, settings: Settings) -> Path:
