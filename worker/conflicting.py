@@ -13,7 +13,7 @@ import time
 
 from memfs.core.conflicts import DIGITS, conflict_path
 from memfs.core.digest import content_sha256
-from memfs.core.errors import ConcurrentChange, MemfsError
+from memfs.core.errors import ConcurrentChange, MemfsError, NotFound
 from memfs.core.merge import merge, nearest_base
 from memfs.core.paths import StorePath
 from memfs.core.tree_requests import Answer, Identity, Remove, Replace
@@ -46,7 +46,7 @@ class Conflicting:
         if theirs is None:
             return Outcome(news=frozenset({path}))
         ours = await asyncio.to_thread(self._replica.near.read, path, file)
-        merged = await asyncio.to_thread(self._merged, self._replica.bases(path), theirs, ours)
+        merged = await asyncio.to_thread(self._merged, await self._bases(path), theirs, ours)
         if merged is None:
             return await self.conflict(path)
         if merged == ours:
@@ -111,11 +111,27 @@ class Conflicting:
 
     # -------------------------------------------------------------------------------------------------------- merges
 
-    def _merged(self, bases: list[str], theirs: bytes, ours: bytes) -> bytes | None:
-        known = [content for sha256 in bases if (content := self._replica.contents.get(sha256)) is not None]
-        if not known:
+    async def _bases(self, path: StorePath) -> list[bytes]:
+        """Return the texts that both sides may come from, the baseline's first; none where that is nowhere any more."""
+        row, contents = self._replica.state.baseline.get(path), self._replica.contents
+        if row is None:
+            return []
+        base = await asyncio.to_thread(contents.get, row.content_sha256) or await self._from_history(row)
+        sent = [await asyncio.to_thread(contents.get, sha256) for sha256 in self._replica.state.baseline.intended(path)]
+        return [] if base is None else [base, *(one for one in sent if one is not None)]
+
+    async def _from_history(self, row: Agreed) -> bytes | None:
+        try:
+            version = await self._replica.remote_side.retrieve_version(self._store_id, row.version_id)
+        except NotFound:
             return None
-        return merge(nearest_base(known, theirs, ours), theirs, ours, self._replica.limits)
+        content = (version.content or "").encode()
+        return content if content_sha256(content) == row.content_sha256 else None
+
+    def _merged(self, bases: list[bytes], theirs: bytes, ours: bytes) -> bytes | None:
+        if not bases:
+            return None
+        return merge(nearest_base(bases, theirs, ours), theirs, ours, self._replica.limits)
 
     async def _put_merge(
         self, path: StorePath, file: LocalFile, memory: RemoteMemory, ours: bytes, merged: bytes
@@ -151,7 +167,11 @@ class Conflicting:
         """Stage the merge and keep the local text; return its name in trash."""
         stage(self._replica.layout.staging, staged, merged)
         fsync_directory(self._replica.layout.staging)
-        return keep_in_trash(self._replica.layout.trash, trash_name(path, file.identity.mtime_ns), ours)
+        try:
+            return keep_in_trash(self._replica.layout.trash, trash_name(path, file.identity.mtime_ns), ours)
+        except OSError:
+            (self._replica.layout.staging / staged).unlink(missing_ok=True)
+            raise
 
     def _clear(self, kept: str) -> None:
         (self._replica.layout.trash / kept).unlink(missing_ok=True)

@@ -259,6 +259,7 @@ def _settled(replica: Replica, paths: Iterable[StorePath]) -> None:
         replica.suspects.discard(path)
         replica.postponed.pop(path, None)
         replica.busy_since.pop(path, None)
+        replica.note_written(path)
         if path not in replica.local.files and path not in replica.remote.memories:
             replica.state.end_conflict(path)
             replica.local.forget(path)

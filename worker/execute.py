@@ -35,7 +35,7 @@ from worker.outcomes import Outcome, Trouble, record
 from worker.placing import Placing
 from worker.pulls import Pulls
 from worker.pushes import Pushes
-from worker.replica import Replica
+from worker.replica import NOT_WRITTEN, Replica
 
 log = logging.getLogger(__name__)
 
@@ -199,7 +199,7 @@ class Executor:
                 return Outcome(trouble=trouble, read_again=(path,), postponed=path)
             except OSError as error:
                 message = f"{path}: {error.strerror or error}"
-                trouble = Trouble(path=path, side=side, code="not_written", message=message)
+                trouble = Trouble(path=path, side=side, code=NOT_WRITTEN, message=message)
                 return Outcome(trouble=trouble, postponed=path)
             else:
                 self._has_worked = True

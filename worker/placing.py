@@ -16,7 +16,7 @@ from memfs.core.tree_requests import Outcome as Swapped
 from memfs.state.baseline import Agreed
 from memfs.tree.atomic import stage
 from worker.outcomes import Outcome, Trouble
-from worker.replica import STAGED, Replica
+from worker.replica import NOT_WRITTEN, STAGED, Replica
 from worker.views import LocalFile, RemoteMemory, described
 
 BUSY_WAIT_S = 0.5
@@ -74,7 +74,7 @@ class Placing:
     def not_done(self, path: StorePath, answer: Answer) -> Outcome:
         """Return what a change comes to that the owner did not make."""
         if answer.error:
-            trouble = Trouble(path=path, side=Side.REMOTE, code="not_written", message=f"{path}: {answer.error}")
+            trouble = Trouble(path=path, side=Side.REMOTE, code=NOT_WRITTEN, message=f"{path}: {answer.error}")
             return Outcome(trouble=trouble, read_again=(path,), postponed=path)
         if answer.outcome is Swapped.BUSY:
             return Outcome(busy=path, wait_s=BUSY_WAIT_S)

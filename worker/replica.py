@@ -30,6 +30,8 @@ from worker.settling import Settling
 from worker.views import LocalFile, LocalView, RemoteMemory, RemoteView
 
 POSTPONED_BASE_S, POSTPONED_CAP_S = 0.25, 30.0
+NOT_WRITTEN = "not_written"
+"""The code of the problem of a path that the disk did not take."""
 STAGED = "pull-"
 """How the names of staged bytes begin that are those of one side."""
 
@@ -173,11 +175,6 @@ class Replica:
             baseline = remote
         return reconcile(baseline, self.local.sha256(path), remote, self.access, self.policy)
 
-    def bases(self, path: StorePath) -> list[str]:
-        """Return the digests of the texts that both sides of a path may come from, the baseline's first."""
-        row = self.state.baseline.get(path)
-        return ([row.content_sha256] if row else []) + sorted(self.state.baseline.intended(path))
-
     def suspect(self, paths: Iterable[StorePath]) -> None:
         """Have the next cycle look at the paths."""
         self.suspects.update(paths)
@@ -309,10 +306,17 @@ class Replica:
         for path, (code, message) in found.items():
             self.put_problem(path, Side.REMOTE, code, message)
         for problem in self.state.problems:
-            if problem.side is Side.REMOTE and not problem.fingerprint and problem.path not in found:
+            is_of_memory = problem.side is Side.REMOTE and problem.code != NOT_WRITTEN and not problem.fingerprint
+            if is_of_memory and problem.path not in found:
                 self._drop_problem(problem.path, Side.REMOTE)
 
     # ---------------------------------------------------------------------------------------------------- problems
+
+    def note_written(self, path: StorePath) -> None:
+        """Forget that the disk did not take a path, on which both sides agree now; inside a transaction."""
+        problem = self.state.problems.get(path, Side.REMOTE)
+        if problem is not None and problem.code == NOT_WRITTEN:
+            self._drop_problem(path, Side.REMOTE)
 
     def put_problem(self, path: str, side: Side, code: str, message: str, fingerprint: str = "") -> None:
         """Record a problem of a path; inside a transaction."""

@@ -12,6 +12,7 @@ from memfs.core.errors import RemoteUnavailable
 from memfs.core.limits import Limits
 from memfs.core.paths import StorePath
 from memfs.core.tree_requests import Answer, Outcome, Replace, Request
+from worker import conflicting
 
 pytestmark = pytest.mark.anyio
 
@@ -97,8 +98,23 @@ async def test_overlapping_edits_are_a_conflict(host: Host, far: Far) -> None:
     assert both == host.tree() == await far.contents()
 
 
-async def test_without_the_text_of_the_baseline_it_is_a_conflict(host: Host, far: Far) -> None:
+async def test_a_baseline_whose_text_is_not_here_is_merged_by_the_history_of_the_remote(host: Host, far: Far) -> None:
     await edited_on_both_sides(host, far, "base\n", "base\nlocal\n", "base\nremote\n")
+    for kept in host.store.base.iterdir():
+        kept.unlink()
+
+    assert [] == await host.sync()
+
+    assert {NOTE: "base\nremote\nlocal\n"} == host.tree() == await far.contents()
+
+
+async def test_without_the_text_of_the_baseline_it_is_a_conflict(host: Host, far: Far) -> None:
+    host.write(NOTE, "base\n")
+    await host.sync()
+    version = (await far.memories())["/" + NOTE].memory_version_id
+    host.write(NOTE, "base\nlocal\n")
+    await far.write(NOTE, "base\nremote\n")
+    await far.remote.redact_version(far.store_id, version)
     for kept in host.store.base.iterdir():
         kept.unlink()
 
@@ -106,6 +122,26 @@ async def test_without_the_text_of_the_baseline_it_is_a_conflict(host: Host, far
 
     both = {NOTE: "base\nremote\n", copy_of(NOTE, "base\nlocal\n"): "base\nlocal\n"}
     assert both == host.tree() == await far.contents()
+
+
+async def test_a_merge_that_the_disk_does_not_take_changes_nothing_and_is_made_later(
+    host: Host, far: Far, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await edited_on_both_sides(host, far, "base\n", "base\nlocal\n", "base\nremote\n")
+    with monkeypatch.context() as full:
+        full.setattr(conflicting, "keep_in_trash", _full_disk)
+        assert ["/" + NOTE] == await host.sync(wait_s=0.0)
+    assert {NOTE: "base\nlocal\n"} == host.tree()
+    assert {"/" + NOTE: "not_written"} == host.problems()
+    assert [] == list(host.store.staging.iterdir())
+
+    assert [] == await host.sync(wait_s=60.0)
+    assert {NOTE: "base\nremote\nlocal\n"} == host.tree() == await far.contents()
+    assert {} == host.problems()
+
+
+def _full_disk(*_: object) -> str:
+    raise OSError(28, "No space left on device")
 
 
 async def test_a_merge_that_would_be_too_large_is_a_conflict(make_host: MakeHost, far: Far) -> None:
