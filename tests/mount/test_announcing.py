@@ -86,14 +86,17 @@ def test_the_announcing_process_has_no_file_of_the_mount_open_and_sees_nothing_e
 def test_a_killed_announcer_is_followed_by_another_and_nothing_is_left_out(
     mounted: Any, watching: Callable[..., Watch], until: Until
 ) -> None:
+    """What had been announced, but not yet told so, may be announced again."""
     watch = watching(mounted.root)
     for number in range(3):
         mounted.pull(f"/a-{number}.md", b"text")
-        assert f"CLOSE_WRITE a-{number}.md" == watch.heard()
-        os.kill(announcer_of(mounted) or 0, signal.SIGKILL)
+        watch.heard_until(f"CLOSE_WRITE a-{number}.md")
+        killed = announcer_of(mounted)
+        assert killed is not None
+        os.kill(killed, signal.SIGKILL)
 
         mounted.pull(f"/b-{number}.md", b"text")
-        assert f"CLOSE_WRITE b-{number}.md" == watch.heard()
+        watch.heard_until(f"CLOSE_WRITE b-{number}.md")
         until(lambda: announcer_of(mounted) is not None)
     assert "WARNING" not in mounted.told()
 
