@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memfs.cli import options, state_directory
-from memfs.cli.asking import ask_running_worker
 from memfs.config import default_state, load
 from memfs.core.errors import InvalidRequest
 from memfs.core.tree_requests import Ping, decode_answer, encode_request
-from memfs.core.worker_requests import Drain
 from memfs.health import short_address
 from memfs.state.layout import Layout
 
@@ -27,20 +25,33 @@ PING_TIMEOUT_S = 2.0
 
 def status(
     wait: Annotated[
-        float,
-        typer.Option("--wait", metavar="SECONDS", min=0, help="Longest time to wait first until all is synced."),
-    ] = 0.0,
+        bool, typer.Option("--wait", help="Wait first until nothing is pending; exit 1 if it stays so.")
+    ] = False,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Longest time to wait, with --wait.")
+    ] = 60.0,
     state: options.State = None,
     config: options.Config = None,
     as_json: options.Json = False,
 ) -> None:
-    """Show stores, access, state, pending, problems, conflicts and the last sync."""
-    from memfs.cli.output import print_json
-    from memfs.state.summary import is_watched, owed_by_detached, summaries
+    """Show stores, access, state, pending, problems, conflicts and the last sync.
+
+    With --wait, exits 0 once nothing is pending any more, and 1, naming what is left, after the timeout.
+    """
+    from memfs.cli.waiting import check_synced, wait_until_synced
 
     layout = state_directory.found(state or load(config).state.dir or default_state())
     if wait:
-        ask_running_worker(layout, Drain(timeout_s=wait), timeout_s=wait)
+        wait_until_synced(layout, timeout)
+    _show(layout, as_json=as_json)
+    if wait:
+        check_synced(layout)
+
+
+def _show(layout: Layout, *, as_json: bool) -> None:
+    from memfs.cli.output import print_json
+    from memfs.state.summary import is_watched, owed_by_detached, summaries
+
     found, mount, worker = summaries(layout), mount_facts(layout), is_watched(layout)
     if as_json:
         head = {"state": str(layout.root), "mount_point": mount.get("mount_point"), "worker_runs": worker}

@@ -188,7 +188,7 @@ def test_who_asks_for_a_sync_or_waits_for_one_is_served_by_the_worker_that_runs(
         assert 0 == synced.sync().code
         assert {"/a.md": "a\n"} == synced.remote()
         (synced.tree / "b.md").write_text("b\n")
-        (store,) = json.loads(synced.run("status", "--wait", "10", "--json").out)["stores"]
+        (store,) = json.loads(synced.run("status", "--wait", "--json").out)["stores"]
         assert ("synced", 2, []) == (store["state"], store["memories"], store["pending"])
         (synced.tree / "bad.md").write_bytes(b"\xff")
         refused = synced.sync()
