@@ -45,16 +45,20 @@ def losses(replica: Replica, wanted: Iterable[Wanted]) -> list[Wanted]:
         known = seen.get((one.side, one.path))
         if known is None:
             if one.side not in moved:
-                moved[one.side] = _without_baseline(replica, one.side)
+                moved[one.side] = _new_there(replica, one.side)
             known = Seen(now, len(baseline), is_move=_take(moved[one.side], row.content_sha256))
         replica.deletions_seen[one.side, one.path] = known
     return [Wanted(path, side) for (side, path), one in replica.deletions_seen.items() if not one.is_move]
 
 
-def _without_baseline(replica: Replica, side: Side) -> Counter[str]:
-    """Count what is new on the other side than ``side``, where deletions come from, by digest."""
+def _new_there(replica: Replica, side: Side) -> Counter[str]:
+    """Count what is new on the other side than ``side``, where deletions come from, by digest.
+
+    Also at a path that had other bytes: a program saved under another name and renamed it onto the memory.
+    """
     there = replica.local.files if side is Side.REMOTE else replica.remote.memories
-    return Counter(one.content_sha256 for path, one in there.items() if path not in replica.state.baseline)
+    known = {path: row.content_sha256 for path in there if (row := replica.state.baseline.get(path)) is not None}
+    return Counter(one.content_sha256 for path, one in there.items() if known.get(path) != one.content_sha256)
 
 
 def _take(counts: Counter[str], sha256: str) -> bool:

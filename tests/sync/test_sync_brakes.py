@@ -389,3 +389,19 @@ async def test_a_name_that_becomes_local_only_is_no_deletion(host: Host, far: Fa
     assert [] == await host.sync()
     assert MANY == host.tree() == await far.contents()
     assert reason(host) is None
+
+
+async def test_slow_atomic_saves_under_ever_new_names_lose_nothing(host: Host, far: Far, clock: FakeClock) -> None:
+    """Each temporary file lay long enough to become a memory; what became of it is the note."""
+    await filled(host, {"note.md": "0\n", "settled.md": "settled\n"})
+    kept = await far.id("note.md")
+    for number in range(1, 13):
+        host.write(f".note-{number}.part", f"{number}\n")
+        await host.sync()
+        host.move(f".note-{number}.part", "note.md")
+        assert [] == await host.sync()
+        clock.advance(5.0)
+
+    assert reason(host) is None
+    assert {"note.md": "12\n", "settled.md": "settled\n"} == await far.contents()
+    assert kept == await far.id("note.md")
