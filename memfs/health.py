@@ -10,6 +10,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+DOWNLOAD = "X_MEMFS_DOWNLOAD"
+"""Of our own, by a name as sd_notify(3) wants it: ``HERE/TOTAL`` memories, ``HERE/`` where nobody knows of how many,
+and nothing once all are here."""
+
 
 def notify(
     *,
@@ -17,6 +21,7 @@ def notify(
     stopping: bool = False,
     status: str = "",
     extend_timeout_s: float = 0.0,
+    download: str | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> None:
     """Tell the supervisor that the process serves (``ready``), begins to end (``stopping``), or in a line what it does.
@@ -28,6 +33,7 @@ def notify(
         stopping: It begins to end.
         status: What it does, one line.
         extend_timeout_s: How long the step at hand may still take, seconds; 0 leaves it to the supervisor.
+        download: How far a download is, for a supervisor of our own: see `DOWNLOAD`; None tells nothing of it.
         environ: Where $NOTIFY_SOCKET is; the process's own environment by default.
     """
     address = (os.environ if environ is None else environ).get("NOTIFY_SOCKET", "")
@@ -38,6 +44,7 @@ def notify(
         "STOPPING=1": stopping,
         f"EXTEND_TIMEOUT_USEC={extend_timeout_s * 1e6:.0f}": extend_timeout_s,
         f"STATUS={status}": status,
+        f"{DOWNLOAD}={download}": download is not None,
     }
     message = "\n".join(line for line, is_told in told.items() if is_told).encode()
     with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
@@ -46,6 +53,12 @@ def notify(
             return
         with short_address(Path(address)) as short:
             sender.sendto(message, short)
+
+
+def read_download(value: str) -> tuple[int, int | None] | None:
+    """Return how many memories are here, and of how many; the latter None where nobody knows, all None at the end."""
+    here, _, total = value.partition("/")
+    return (int(here), int(total) if total else None) if here else None
 
 
 @contextmanager

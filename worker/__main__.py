@@ -7,6 +7,7 @@ from an argument.
 
 import argparse
 import asyncio
+import os
 import signal
 import sys
 import time
@@ -31,6 +32,7 @@ from memfs.core.errors import ConfigError, MemfsError, UsageError
 from memfs.core.limits import Limits
 from memfs.core.names import Names
 from memfs.core.worker_requests import encode_reply
+from memfs.progress import Bar
 from memfs.remote.http import HttpRemote
 from memfs.remote.retrying import Retrying
 from memfs.state.attachments import attached, attached_session
@@ -83,6 +85,7 @@ async def _run(given: argparse.Namespace, settings: Settings) -> None:
         poll_s=given.poll or settings.worker.poll_s,
         drain_timeout_s=given.drain_timeout or settings.worker.drain_timeout_s,
         policy=ConflictPolicy(settings.worker.conflicts),
+        shown=Bar("first download") if sys.stderr.isatty() and "NOTIFY_SOCKET" not in os.environ else None,
     )
     remote = Retrying(
         HttpRemote(found.base_url, found.api_key, is_session_token=found.is_session_token),

@@ -61,6 +61,8 @@ class Runner:
         self._scan_due = self._listing_due = self._poll_due = 0.0
         self._store_due = self._clock() + STORE_S
         self._standing = Standing(replica, gate, self._look_anew)
+        self.trouble: Callable[[], str] = lambda: self._standing.trouble
+        """Returns why the store does not sync for now, "" where it does."""
         self._where = f"the state of the store {replica.attachment.name}"
         self._listing, self._following = Beside(self._wake.set), Following(replica.far, self._wake.set)
         replica.far.on_archived = self._archived

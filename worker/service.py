@@ -22,6 +22,7 @@ from memfs.core.names import Names
 from memfs.core.tree_requests import Reload
 from memfs.core.worker_requests import Reply
 from memfs.health import notify
+from memfs.progress import Shown
 from memfs.remote.protocol import Remote
 from memfs.state.attachments import attached
 from memfs.state.layout import Layout
@@ -34,6 +35,7 @@ from worker.lock import worker_lock
 from worker.owner import MountOwner
 from worker.replica import Clock, Replica
 from worker.runner import Runner
+from worker.telling import Telling, not_synced, status
 from worker.watch import Watch
 from worker.watching import watch_tree
 
@@ -43,7 +45,6 @@ ONCE_WAIT_S = 5.0
 """How long `sync_once` waits for what is not due yet: a deletion's window, a file in the middle of being written."""
 PATIENCE_S = 5.0
 """A remote that has not said by then which stores there are is not waited for, where they are known from before."""
-_SHOWN = 10
 _STOP = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -61,6 +62,8 @@ class Options:
     policy: ConflictPolicy = ConflictPolicy.MERGE
     session: AttachedSession | None = None
     """Whose stores are attached, instead of ``wanted``."""
+    shown: Shown | None = None
+    """Where a first download is shown; None where only the log is told of it."""
 
 
 async def serve(options: Options, remote: Remote) -> None:
@@ -123,7 +126,8 @@ class _Service:
         self._stop = asyncio.Event()
         self._is_hurried = asyncio.Event()
         self._attached = asyncio.Event()
-        self._telling: asyncio.Task[None] | None = None
+        self._telling = Telling(lambda: list(self._runners.values()), options.shown)
+        self._reloading: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
         """Set when a task ended, or when a signal came."""
 
@@ -137,12 +141,15 @@ class _Service:
 
     async def once(self) -> None:
         await self._attach(await self._attaching.find())
-        left: list[str] = []
-        for runner in self._runners.values():
-            await runner.once(ONCE_WAIT_S)
-            left += [f"{runner.replica.attachment.slug}{path}" for path in runner.unsynced()]
-        if left:
-            raise Unsynced(f"{len(left)} {_paths(left)} not synced: {_named(left)}", remedy="See `memfs status`")
+        telling = asyncio.create_task(self._telling.run())
+        try:
+            for runner in self._runners.values():
+                await runner.once(ONCE_WAIT_S)
+                runner.has_synced.set()
+        finally:
+            await _cancel([telling])
+        if left := self._unsynced():
+            raise Unsynced(not_synced(left), remedy="See `memfs status`")
 
     async def answer(self, line: bytes) -> Reply:
         await self._attach(attached(self._options.layout), is_certain=False)
@@ -174,7 +181,8 @@ class _Service:
 
     async def _work(self) -> None:
         """Resolve the stores and let the runners run, until a signal asks to stop or something failed for good."""
-        helpers = [self._task(one) for one in (self._resolve(), self._tell_when_synced(), self._watch_session())]
+        works = (self._resolve(), self._tell_when_synced(), self._watch_session(), self._telling.run())
+        helpers = [self._task(work) for work in works]
         try:
             while not self._stop.is_set():
                 await self._news.wait()
@@ -265,7 +273,7 @@ class _Service:
             self._attaching.record(
                 [replace(one, archived=True) if one.store_id == archived.store_id else one for one in now]
             )
-            self._telling = asyncio.create_task(asyncio.to_thread(self._owner.tell, Reload()))
+            self._reloading = asyncio.create_task(asyncio.to_thread(self._owner.tell, Reload()))
 
     async def _end(self, store_id: str) -> None:
         runner, task = self._runners.pop(store_id), self._tasks.pop(store_id, None)
@@ -293,7 +301,7 @@ class _Service:
             await runner.has_synced.wait()
         count = len(self._runners)
         stores = "1 store" if count == 1 else f"{count} stores"
-        notify(ready=True, status=stores)
+        notify(ready=True, status=status(list(self._runners.values())))
         log.info("attached: %s", stores)
 
     async def _catch_up(self, timeout_s: float) -> None:
@@ -318,14 +326,12 @@ class _Service:
                 mistake = None if isinstance(failure, MemfsError) else failure
                 log.error("%s was not drained: %s", runner.replica.attachment.name, failure, exc_info=mistake)
 
+    def _unsynced(self) -> list[str]:
+        runners = self._runners.values()
+        return [f"{runner.replica.attachment.slug}{path}" for runner in runners for path in runner.unsynced()]
+
     def _say_what_is_left(self) -> None:
-        left = [
-            f"{runner.replica.attachment.slug}{path}" for runner in self._runners.values() for path in runner.unsynced()
-        ]
-        if left:
-            log.info("stopped: %d %s not synced: %s", len(left), _paths(left), _named(left))
-        else:
-            log.info("stopped: 0 paths are not synced")
+        log.info("stopped: %s", not_synced(self._unsynced()))
 
 
 async def _cancel(tasks: Iterable[asyncio.Future[Any]]) -> None:
@@ -334,12 +340,3 @@ async def _cancel(tasks: Iterable[asyncio.Future[Any]]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _paths(left: Sequence[str]) -> str:
-    return "path is" if len(left) == 1 else "paths are"
-
-
-def _named(left: Sequence[str]) -> str:
-    more = f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
-    return ", ".join(left[:_SHOWN]) + more

@@ -53,6 +53,11 @@ class Standing:
         """When the disk is tried again, by the monotonic clock."""
         return self._broken.until
 
+    @property
+    def trouble(self) -> str:
+        """Return why the store does not sync for now, "" where it does."""
+        return self._said[1] if self._said else ""
+
     def try_again_at(self, error: MemfsError) -> float:
         """Return when what ``error`` ended may be tried again."""
         return self._broken.until if isinstance(error, StateUnavailable) else self._gate.opens_at

@@ -21,7 +21,7 @@ from types import FrameType
 from typing import Self
 
 from memfs.core.backoff import delay_s
-from memfs.health import short_address
+from memfs.health import DOWNLOAD, read_download, short_address
 
 _PR_SET_PDEATHSIG = 1
 _TICK_S = 0.2
@@ -65,6 +65,8 @@ class Child:
         self.name, self.command, self.status, self.ready = name, list(command), "", False
         self.log, self.ends_all = log, ends_all
         self.has_served = False
+        self.download: tuple[int, int | None] | None = None
+        """How many memories of how many are here, while they come."""
         self.started_s, self.failures, self.due_s = 0.0, 0, 0.0
         self._process: subprocess.Popen[bytes] | None = None
         self._address = directory / f"{name}.notify"
@@ -114,8 +116,16 @@ class Child:
                     self.ready = self.has_served = True
                 elif name == "STATUS":
                     self.status = value
+                elif name == DOWNLOAD:
+                    self.download = read_download(value)
 
-    def wait_ready(self, timeout_s: float, *, is_stopping: Callable[[], bool] = lambda: False) -> bool:
+    def wait_ready(
+        self,
+        timeout_s: float,
+        *,
+        is_stopping: Callable[[], bool] = lambda: False,
+        on_tick: Callable[[], None] = lambda: None,
+    ) -> bool:
         """Wait until the child serves; False when it ended, took too long, or everything is to stop."""
         deadline = time.monotonic() + timeout_s
         while not self.ready:
@@ -123,6 +133,7 @@ class Child:
                 return False
             select.select([self._told], [], [], _TICK_S / 4)
             self.hear()
+            on_tick()
         return True
 
     def stop(self, timeout_s: float, *, hurry: Callable[[], bool] = lambda: False) -> int:

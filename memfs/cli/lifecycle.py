@@ -4,7 +4,9 @@ The server comes first, for the others talk to it; the mount goes first, so that
 drains. What is said at the end is what is known: a worker that did not drain cannot promise that everything is synced.
 """
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from memfs.cli.children import Child, Supervisor, memfs_command, worker_command
 from memfs.config import RemoteSettings, Settings, Wanted, remote_settings
 from memfs.core.errors import AlreadyHeld, MemfsError, RemoteUnavailable
 from memfs.health import notify
+from memfs.progress import Bar, Hidden, Shown
 from memfs.state.layout import Layout
 
 READY_TIMEOUT_S = 15.0
@@ -115,7 +118,9 @@ class Hosting:
             AlreadyHeld, RemoteUnavailable: It is there and does not get ready.
         """
         child.start()
-        if child.wait_ready(timeout_s, is_stopping=lambda: self._supervisor.is_stopping):
+        with _download_shown(child) as show:
+            is_ready = child.wait_ready(timeout_s, is_stopping=lambda: self._supervisor.is_stopping, on_tick=show)
+        if is_ready:
             return 0
         if (code := child.ended()) is not None and not self._supervisor.is_stopping:
             return code or MemfsError.exit_code  # It said why on standard error.
@@ -161,6 +166,21 @@ class Hosting:
         if not stores:
             self._say("no store is known yet: they appear once the remote answers")
         self._say("ready. Ctrl-C unmounts, pushes what is left and tells what is not yet synced")
+
+
+@contextmanager
+def _download_shown(child: Child) -> Iterator[Callable[[], None]]:
+    """Show a bar on a terminal while the child tells of a download; elsewhere its log lines tell of it."""
+    shown: Shown = Bar("first download") if sys.stderr.isatty() else Hidden()
+
+    def show() -> None:
+        if child.download is not None:
+            shown.show(*child.download)
+
+    try:
+        yield show
+    finally:
+        shown.close()
 
 
 def told_unsynced(state: Path, say: Callable[[str], None], *, is_drained: bool) -> bool:
