@@ -32,7 +32,7 @@ from memfs.core.errors import ConfigError, MemfsError, UsageError
 from memfs.core.limits import Limits
 from memfs.core.names import Names
 from memfs.core.worker_requests import encode_reply
-from memfs.progress import Bar
+from memfs.progress import Bar, Hidden, Shown
 from memfs.remote.http import HttpRemote
 from memfs.remote.retrying import Retrying
 from memfs.state.attachments import attached, attached_session
@@ -85,7 +85,7 @@ async def _run(given: argparse.Namespace, settings: Settings) -> None:
         poll_s=given.poll or settings.worker.poll_s,
         drain_timeout_s=given.drain_timeout or settings.worker.drain_timeout_s,
         policy=ConflictPolicy(settings.worker.conflicts),
-        shown=Bar("first download") if sys.stderr.isatty() and "NOTIFY_SOCKET" not in os.environ else None,
+        shown=_shown(),
     )
     remote = Retrying(
         HttpRemote(found.base_url, found.api_key, is_session_token=found.is_session_token),
@@ -116,6 +116,13 @@ def _remote_settings(given: argparse.Namespace, settings: Settings, session_id: 
             raise
         # Most of what is asked here needs no remote: what does is refused by it.
         return RemoteSettings(base_url=given.base_url or DEFAULT_BASE_URL, api_key="none")
+
+
+def _shown() -> Shown | None:
+    """Return what shows a first download: on a terminal a bar, ours or the supervisor's, elsewhere the log."""
+    if not sys.stderr.isatty():
+        return None
+    return Hidden() if "NOTIFY_SOCKET" in os.environ else Bar("first download")
 
 
 def _as_before(layout: Layout) -> Wanted:
