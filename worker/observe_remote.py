@@ -16,7 +16,14 @@ from memfs.api import changes
 from memfs.api.changes import MemoryChange
 from memfs.api.models import Memory, MemoryPrefix, MemoryVersion, Operation, View
 from memfs.core import paths
-from memfs.core.errors import ChangeCursorExpired, InvalidPath, InvalidRequest, NotFound, PathTooLong
+from memfs.core.errors import (
+    ChangeCursorExpired,
+    InvalidPath,
+    InvalidRequest,
+    NotFound,
+    PathTooLong,
+    PermissionRefused,
+)
 from memfs.core.limits import Limits
 from memfs.core.names import Names
 from memfs.core.paths import StorePath
@@ -235,13 +242,16 @@ class RemoteObserver:
         return self._feed.has_begun and self._view.is_verified
 
     async def is_archived(self) -> bool:
-        """Ask whether the store takes no more changes.
+        """Ask whether the store takes no more changes; a credential for memories alone hears of it by its next push.
 
         Raises:
             NotFound: The store is gone.
             RemoteUnavailable: There was no usable answer.
         """
-        return (await self._remote.retrieve_store(self._store_id)).archived_at is not None
+        try:
+            return (await self._remote.retrieve_store(self._store_id)).archived_at is not None
+        except PermissionRefused:
+            return False
 
     async def look_again(self, memory_id: str) -> News:
         """Ask what became of one memory; return the paths about which that was news.
