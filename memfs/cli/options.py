@@ -62,3 +62,8 @@ DIRECTORY_MODE = (
     "back; every edit is kept"
 )
 """What is said where stores are linked, not mounted: its promises are weaker."""
+
+
+def named(session: str | None, stores: list[str] | None) -> list[str]:
+    """Return the words by which the worker takes what `Session` and `Stores` said."""
+    return ["--session", session] if session else [word for one in stores or [] for word in ("--store", one)]

@@ -14,8 +14,8 @@ import typer
 
 from memfs.cli import concealed, options, state_directory
 from memfs.cli.running import Running, RunOptions, RunSupervisor
-from memfs.config import RemoteSettings, default_state, load, remote_settings
-from memfs.core.attachment import WantedStore, check_wanted, parse_wanted
+from memfs.config import RemoteSettings, Wanted, default_state, load, remote_settings, wanted
+from memfs.core.attachment import check_wanted
 from memfs.core.errors import RemoteUnavailable
 from memfs.sandbox.plan import Plan
 
@@ -32,6 +32,8 @@ class Network(StrEnum):
 def run(
     command: Annotated[list[str], typer.Argument(metavar="COMMAND", help="What to run, after `--`.")],
     store: options.Stores = None,
+    session: options.Session = None,
+    session_token_file: options.SessionTokenFile = None,
     network: Annotated[
         Network, typer.Option("--network", help="`none` leaves the command without any network.")
     ] = Network.HOST,
@@ -48,15 +50,22 @@ def run(
     import memfs.fuse.operations  # noqa: F401  (raises LibfuseMissing)
 
     settings = load(config)
-    wanted = [parse_wanted(text) for text in store] if store else settings.wanted_stores()
-    check_wanted(wanted)
-    remote = remote_settings(base_url, api_key_file, settings=settings)
+    asked = wanted(session, store, settings)
+    if not asked.session_id:
+        check_wanted(asked.stores)
+    remote = remote_settings(
+        base_url,
+        api_key_file,
+        settings=settings,
+        session_id=asked.session_id,
+        session_token_file=session_token_file,
+    )
     layout = state_directory.made((state or settings.state.dir or default_state()).absolute())
     given = RunOptions(
         plan=Plan(
             command=command,
             directory=_here(),
-            hidden=concealed.paths(layout.root, settings, os.environ, config, api_key_file),
+            hidden=concealed.paths(layout.root, settings, os.environ, config, api_key_file, session_token_file),
             has_network=network is Network.HOST,
             has_terminal=False,
             uid=os.geteuid(),
@@ -64,27 +73,33 @@ def run(
         ),
         environ=concealed.environment(os.environ, remote.api_key),
         layout=layout,
-        named_by_flags=store or [],
+        named_by_flags=options.named(session, store),
         remote=remote,
         config=config.absolute() if config else None,
         drain_timeout_s=settings.worker.drain_timeout_s,
     )
     supervisor = RunSupervisor(_say, random.random)
-    raise typer.Exit(Running(given, supervisor, _say).run(lambda: _check(remote, wanted)))
+    raise typer.Exit(Running(given, supervisor, _say).run(lambda: _check(remote, asked)))
 
 
-def _check(settings: RemoteSettings, wanted: list[WantedStore]) -> None:
+def _check(settings: RemoteSettings, asked: Wanted) -> None:
     """Ask the remote once about every store: an unknown one or a wrong key ends the command here."""
     import asyncio
 
-    from memfs.remote.attach import resolve
+    from memfs.remote.attach import resolve, resolve_session
     from memfs.remote.http import HttpRemote
     from memfs.remote.retrying import Retrying
 
     async def ask() -> None:
-        remote = Retrying(HttpRemote(settings.base_url, settings.api_key), attempts=_ATTEMPTS)
+        remote = Retrying(
+            HttpRemote(settings.base_url, settings.api_key, is_session_token=settings.is_session_token),
+            attempts=_ATTEMPTS,
+        )
         try:
-            await resolve(remote, wanted)
+            if asked.session_id:
+                await resolve_session(remote, asked.session_id)
+            else:
+                await resolve(remote, asked.stores)
         finally:
             await remote.aclose()
 

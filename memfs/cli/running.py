@@ -41,6 +41,7 @@ class RunOptions:
     """The command's."""
     layout: Layout
     named_by_flags: list[str]
+    """The words that name stores or a session, as the worker takes them too."""
     remote: RemoteSettings
     config: Path | None
     drain_timeout_s: float
@@ -133,11 +134,11 @@ class Running:
         given, root = self._given, self._given.layout.root
         self._told(ours, "made")
         check_remote()
-        named = [word for text in given.named_by_flags for word in ("--store", text)]
         config = ["--config", str(given.config)] if given.config else []
-        worker = worker_command("--state", str(root), "--base-url", given.remote.base_url, *named, *config)
-        key = {"MEMFS_API_KEY": given.remote.api_key}
-        if code := self._start("worker", worker, FIRST_SYNC_TIMEOUT_S, key, must_be_ready=False):
+        worker = worker_command(
+            "--state", str(root), "--base-url", given.remote.base_url, *given.named_by_flags, *config
+        )
+        if code := self._start("worker", worker, FIRST_SYNC_TIMEOUT_S, given.remote.environment, must_be_ready=False):
             return code
         owner = ["--uid", "0", "--gid", "0"] if given.plan.uid else ["--uid", "0", "--gid", str(given.plan.gid)]
         mount = memfs_command("mount", MEMORY, "--fuse", "--state", str(root), *owner, *config)

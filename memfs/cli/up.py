@@ -53,7 +53,7 @@ def up(
         raise UsageError("--serve and --base-url exclude each other", remedy="The embedded server is its own remote")
     given = UpOptions(
         wanted=wanted(session, store, settings),
-        named_by_flags=["--session", session] if session else [w for one in store or [] for w in ("--store", one)],
+        named_by_flags=options.named(session, store),
         session_token_file=session_token_file,
         mount_point=_mount_point(mount, settings),
         state=state or settings.state.dir or default_state(),

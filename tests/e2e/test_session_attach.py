@@ -163,3 +163,18 @@ def test_what_is_wrong_with_a_session_is_refused_before_anything_starts(
         printed = memfs.run("up", *words, "--mount", tmp_path / "mount", "--state", tmp_path / "state")
         assert (code, 1) == (printed.code, len(printed.err.splitlines())), printed.err
         assert message in printed.err
+
+
+def test_a_closed_in_command_has_the_sessions_stores_and_not_its_token(
+    store_server: RunningServer, api: httpx.Client, make_session: MakeSession, store_id: str, tmp_path: Path
+) -> None:
+    session = make_session()
+    memfs = with_token(store_server, tmp_path, session)
+    place = session["resources"][0]["mount_path"]
+
+    words = ("run", "--state", tmp_path / "state", "--session", session["id"], "--")
+    printed = memfs.run(*words, "sh", "-c", f"echo text > {place}/a.md; env")
+
+    assert 0 == printed.code, printed.err
+    assert ["/a.md"] == [one["path"] for one in listed(api, store_id)]
+    assert session["sessions_token"] not in printed.out + printed.err
