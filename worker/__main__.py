@@ -26,7 +26,7 @@ from memfs.config import (
     remote_settings,
     wanted,
 )
-from memfs.core.attachment import WantedStore, check_wanted
+from memfs.core.attachment import WantedStore
 from memfs.core.conflicts import ConflictPolicy
 from memfs.core.errors import ConfigError, MemfsError, UsageError
 from memfs.core.limits import Limits
@@ -71,8 +71,7 @@ async def _run(given: argparse.Namespace, settings: Settings) -> None:
     asked = wanted(given.session, given.store, settings)
     if not asked.session_id and not asked.stores:
         asked = _as_before(layout)
-    if not asked.session_id:
-        check_wanted(asked.stores)
+    asked.check()
     session = AttachedSession(asked.session_id) if asked.session_id else None
     found = _remote_settings(given, settings, asked.session_id)
     options = Options(

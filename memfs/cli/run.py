@@ -15,7 +15,6 @@ import typer
 from memfs.cli import concealed, options, state_directory
 from memfs.cli.running import Running, RunOptions, RunSupervisor
 from memfs.config import RemoteSettings, Wanted, default_state, load, remote_settings, wanted
-from memfs.core.attachment import check_wanted
 from memfs.core.errors import RemoteUnavailable
 from memfs.sandbox.plan import Plan
 
@@ -51,8 +50,7 @@ def run(
 
     settings = load(config)
     asked = wanted(session, store, settings)
-    if not asked.session_id:
-        check_wanted(asked.stores)
+    asked.check()
     remote = remote_settings(
         base_url,
         api_key_file,
@@ -62,14 +60,10 @@ def run(
     )
     layout = state_directory.made((state or settings.state.dir or default_state()).absolute())
     given = RunOptions(
-        plan=Plan(
-            command=command,
-            directory=_here(),
-            hidden=concealed.paths(layout.root, settings, os.environ, config, api_key_file, session_token_file),
-            has_network=network is Network.HOST,
-            has_terminal=False,
-            uid=os.geteuid(),
-            gid=os.getegid(),
+        plan=_plan(
+            command,
+            network,
+            concealed.paths(layout.root, settings, os.environ, config, api_key_file, session_token_file),
         ),
         environ=concealed.environment(os.environ, remote.api_key),
         layout=layout,
@@ -80,6 +74,18 @@ def run(
     )
     supervisor = RunSupervisor(_say, random.random)
     raise typer.Exit(Running(given, supervisor, _say).run(lambda: _check(remote, asked)))
+
+
+def _plan(command: list[str], network: Network, hidden: list[str]) -> Plan:
+    return Plan(
+        command=command,
+        directory=_here(),
+        hidden=hidden,
+        has_network=network is Network.HOST,
+        has_terminal=False,
+        uid=os.geteuid(),
+        gid=os.getegid(),
+    )
 
 
 def _check(settings: RemoteSettings, asked: Wanted) -> None:

@@ -16,7 +16,6 @@ from memfs.cli import options, state_directory
 from memfs.cli.children import Supervisor
 from memfs.cli.lifecycle import Hosting, UpOptions
 from memfs.config import RemoteSettings, Settings, default_server_data, default_state, load, wanted
-from memfs.core.attachment import check_wanted
 from memfs.core.errors import RemoteUnavailable, UsageError
 
 if TYPE_CHECKING:
@@ -66,8 +65,7 @@ def up(
         settings=settings,
         fuse=settings.mount.fuse if fuse is None else fuse,
     )
-    if not given.wanted.session_id:
-        check_wanted(given.wanted.stores)
+    given.wanted.check()
     _check_mount(given)
     state_directory.made(given.state)
     supervisor = Supervisor(_say, random.random)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from memfs.config.settings import Settings
-from memfs.core.attachment import WantedStore, parse_wanted
+from memfs.core.attachment import WantedStore, check_wanted, parse_wanted
 from memfs.core.errors import UsageError
 
 
@@ -17,6 +17,15 @@ class Wanted:
 
     stores: list[WantedStore] = field(default_factory=list)
     session_id: str = ""
+
+    def check(self) -> None:
+        """Check what can be checked without asking the remote.
+
+        Raises:
+            UsageError: No session and no store is named, or too many stores are, or one twice.
+        """
+        if not self.session_id:
+            check_wanted(self.stores)
 
 
 def wanted(session: str | None, stores: Sequence[str] | None, settings: Settings) -> Wanted:

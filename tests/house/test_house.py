@@ -14,7 +14,7 @@ import pytest
 
 ROOMS = {
     "core", "tree", "state", "vfs", "fuse", "api", "remote", "server", "agent", "config", "health", "logs", "cli",
-    "linked", "sandbox",
+    "linked", "progress", "sandbox",
 }  # fmt: skip
 TOP_LEVEL = {
     ".ci", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "SECURITY.md", "bench",

@@ -25,8 +25,9 @@ def call(request: pytest.FixtureRequest, remote: Remote) -> Call:
     kind = request.node.callspec.params["remote"]
     if kind in {"http", "http-postgresql"}:
         return over_http(request.getfixturevalue("sqlite_server" if kind == "http" else "postgresql_server"))
-    memory = remote if isinstance(remote, MemoryRemote) else remote._remote  # type: ignore[attr-defined]
-    return in_memory(memory)
+    inner = remote if isinstance(remote, MemoryRemote) else vars(remote)["_remote"]
+    assert isinstance(inner, MemoryRemote)
+    return in_memory(inner)
 
 
 def over_http(server: StoreServer) -> Call:
