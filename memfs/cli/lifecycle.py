@@ -61,6 +61,7 @@ class Hosting:
         self._server: Child | None = None
         self._worker: Child | None = None
         self._mount: Child | None = None
+        self._passed_on = ""
 
     def run(self, check_remote: Callable[[RemoteSettings], None]) -> int:
         """Start everything, watch it until a signal comes, end everything; return the exit code.
@@ -74,7 +75,8 @@ class Hosting:
         try:
             if code := self._start_all(check_remote):
                 return code
-            self._supervisor.watch([child for child in (self._server, self._worker, self._mount) if child])
+            children = [child for child in (self._server, self._worker, self._mount) if child]
+            self._supervisor.watch(children, on_tick=self._pass_on)
         finally:
             self._stop_all()
         return 0
@@ -128,6 +130,13 @@ class Hosting:
             kind = RemoteUnavailable if child is self._server else AlreadyHeld
             raise kind(f"the {child.name} did not get ready within {timeout_s:.0f} s", remedy="Its lines above say why")
         return 0
+
+    def _pass_on(self) -> None:
+        """Tell our own supervisor what the worker tells us."""
+        status = self._worker.status if self._worker else ""
+        if status != self._passed_on:
+            self._passed_on = status
+            notify(status=f"{self._options.mount_point}: {status}")
 
     def _stop_all(self) -> None:
         most_s = UNMOUNT_TIMEOUT_S + self._options.settings.worker.drain_timeout_s + 2 * READY_TIMEOUT_S
