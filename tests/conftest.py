@@ -24,9 +24,10 @@ SETTINGS_OF_THE_MACHINE = ("MEMFS_", "ANTHROPIC_", "XDG_", "NOTIFY_SOCKET")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep together, where several processes share the run, what shares a file or the kernel's caches."""
+    rooms = {Path(__file__).with_name(name) for name in OF_THE_KERNEL}
     for item in items:
-        room = item.path.relative_to(Path(__file__).parent).parts[0]
-        item.add_marker(pytest.mark.xdist_group("kernel" if room in OF_THE_KERNEL else str(item.path)))
+        is_of_the_kernel = not rooms.isdisjoint(item.path.parents)
+        item.add_marker(pytest.mark.xdist_group("kernel" if is_of_the_kernel else str(item.path)))
 
 
 @pytest.fixture(autouse=True)

@@ -218,8 +218,8 @@ class Compared(RuleBasedStateMachine):
         for slug, file in self.model.kept:
             assert file.content in kept(self.world, slug)
         for handle in self.handles:
-            if isinstance(handle.node, File) and handle.node.late is not None:
-                assert handle.node.late in kept(self.world, "notes")
+            for offset, late in handle.node.late if isinstance(handle.node, File) else ():
+                assert late in {one[offset : offset + len(late)] for one in kept(self.world, "notes")}
 
     def below(self, slug: str) -> list[tuple[str, File | Directory]]:
         return list(walk(self.model.root.names[slug], slug))[1:]

@@ -34,8 +34,8 @@ class File:
     is_local: bool = False
     is_linked: bool = True
     successor: "File | None" = None
-    late: bytes | None = None
-    """The displaced bytes with what was refused since, as they must be found in trash."""
+    late: list[tuple[int, bytes]] = field(default_factory=list)
+    """What was refused since it was displaced, by offset: each must be found there in a file of the trash."""
 
     def current(self) -> "File":
         return self if self.successor is None else self.successor.current()
@@ -178,7 +178,7 @@ class Model:
         if not content:
             return
         if file.successor is not None and not append:
-            file.late = _over(file.content if file.late is None else file.late, content, offset)
+            file.late.append((offset, content))
             raise Refused(errno.ESTALE)
         written = file.current()
         start = len(written.content) if append else offset
