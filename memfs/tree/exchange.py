@@ -48,6 +48,7 @@ def replace(parent: int, name: str, staging: int, staged: str, *, expect: Identi
     Raises:
         OSError: The disk refuses; nothing was changed.
     """
+    ours = _identity(staging, staged)
     try:
         _rename(staging, staged, parent, name, _EXCHANGE)
     except OSError as error:
@@ -58,6 +59,9 @@ def replace(parent: int, name: str, staging: int, staged: str, *, expect: Identi
         return True
     if not _is_same(staging, staged, expect):
         _rename(staging, staged, parent, name, _EXCHANGE)
+        if not _is_same(staging, staged, ours):
+            # A program has saved once more in this very moment, into what is taken back.
+            _move_to_trash(staging, staged, trash, kept)
         return False
     _move_to_trash(staging, staged, trash, kept)
     return True
@@ -88,8 +92,12 @@ def _move_to_trash(parent: int, name: str, trash: int, kept: str) -> str:
 
 def _is_same(parent: int, name: str, expect: Identity) -> bool:
     # A rename changes the ctime.
-    found = identity_of(os.stat(name, dir_fd=parent, follow_symlinks=False))
+    found = _identity(parent, name)
     return (found.inode, found.size, found.mtime_ns) == (expect.inode, expect.size, expect.mtime_ns)
+
+
+def _identity(parent: int, name: str) -> Identity:
+    return identity_of(os.stat(name, dir_fd=parent, follow_symlinks=False))
 
 
 def _rename(source: int, name: str, target: int, new_name: str, flags: int) -> None:

@@ -79,6 +79,35 @@ def test_a_save_at_the_moment_of_a_pull_stays(
     assert (answer.outcome, file.read_text(), kept(directories)) == (Outcome.CHANGED, SAVED, [])
 
 
+@pytest.mark.parametrize("how", ["rename", "append"])
+def test_saves_on_both_sides_of_a_pull_that_is_taken_back_are_both_kept(
+    owner: DirectOwner, directories: Any, file: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    rename = exchange._rename
+    exchanges = []
+
+    def save(text: str) -> None:
+        if how == "append" and exchanges:
+            with file.open("a") as opened:
+                opened.write(text)
+        else:
+            file.with_name("new").write_text(text)
+            file.with_name("new").replace(file)
+
+    def interrupted(*words: Any) -> None:
+        if words[-1] == exchange._EXCHANGE:
+            save(f"{SAVED} {len(exchanges)}")
+            exchanges.append(words)
+        rename(*words)
+
+    request = replacing(directories, file)
+    monkeypatch.setattr(exchange, "_rename", interrupted)
+    answer = owner.ask(request)
+
+    last = f"{SAVED} 1" if how == "rename" else f"pulled{SAVED} 1"
+    assert (answer.outcome, file.read_text(), kept(directories)) == (Outcome.CHANGED, f"{SAVED} 0", [last])
+
+
 def test_a_save_at_the_moment_of_a_removal_stays(
     owner: DirectOwner, directories: Any, file: Path, save_meanwhile: Callable[[], None]
 ) -> None:
