@@ -17,7 +17,7 @@ def environment(environ: Mapping[str, str], api_key: str) -> dict[str, str]:
     return {
         name: value
         for name, value in environ.items()
-        if not name.startswith("MEMFS_") and name != "NOTIFY_SOCKET" and (not api_key or value != api_key)
+        if not name.startswith("MEMFS_") and name != "NOTIFY_SOCKET" and (not api_key or api_key not in value)
     }
 
 

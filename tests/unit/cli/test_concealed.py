@@ -29,6 +29,7 @@ def test_files_with_keys_are_hidden_and_a_directory_of_memfs_as_a_whole() -> Non
 
 def test_the_command_gets_neither_memfss_variables_nor_the_key_it_works_with() -> None:
     environ = {
+        "AUTHORIZATION": "Bearer the-key",
         "PATH": "/bin",
         "MEMFS_API_KEY": "k",
         "MEMFS_DATABASE_URL": "postgresql://u:p@h/d",
