@@ -14,7 +14,7 @@ import typer
 
 from memfs.cli.children import Child, Supervisor, memfs_command, worker_command
 from memfs.config import RemoteSettings, Settings, Wanted, remote_settings
-from memfs.core.errors import AlreadyHeld, MemfsError, RemoteUnavailable
+from memfs.core.errors import AlreadyHeld, MemfsError, MountRefused, RemoteUnavailable
 from memfs.health import notify
 from memfs.progress import Bar, Hidden, Shown
 from memfs.state.layout import Layout
@@ -62,6 +62,7 @@ class Hosting:
         self._worker: Child | None = None
         self._mount: Child | None = None
         self._passed_on = ""
+        self._stop_code = 0
 
     def run(self, check_remote: Callable[[RemoteSettings], None]) -> int:
         """Start everything, watch it until a signal comes, end everything; return the exit code.
@@ -79,7 +80,7 @@ class Hosting:
             self._supervisor.watch(children, on_tick=self._pass_on)
         finally:
             self._stop_all()
-        return 0
+        return self._stop_code
 
     def _start_all(self, check_remote: Callable[[RemoteSettings], None]) -> int:
         given = self._options
@@ -150,6 +151,18 @@ class Hosting:
         if mount.ended() is None and mount.has_served:
             self._say(f"unmounting {self._options.mount_point}; programs inside it have 5 s to leave")
         mount.stop(UNMOUNT_TIMEOUT_S, hurry=lambda: self._supervisor.is_hurried)
+        if self._options.fuse:
+            self._clear_stale()
+
+    def _clear_stale(self) -> None:
+        """Take down what a killed process left mounted; where that fails, say so and go on: the worker is to drain."""
+        from memfs.fuse.checks import clear_stale
+
+        try:
+            clear_stale(self._options.mount_point)
+        except MountRefused as error:
+            self._say(str(error))
+            self._stop_code = error.exit_code
 
     def _drain(self, worker: Child) -> None:
         if worker.ended() is None:

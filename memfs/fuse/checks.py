@@ -1,7 +1,7 @@
 """What can be refused before mounting: each cause is an error class of its own, with its remedy.
 
 A mount that is already there may be dead: it is read about in `mountinfo` and looked at from `outside`, never touched
-here. A dead one of ours is cleared away; a foreign one never is. Used by `mounting` and `unmounting`.
+here. A dead one of ours is cleared away; a foreign one never is. Used by `mounting`, `unmounting` and `memfs up`.
 """
 
 import os
@@ -127,6 +127,19 @@ def check_mount_point(mount_point: Path) -> None:
             + (f" and {len(names) - 1} more" if len(names) > 1 else ""),
             remedy="Choose an empty directory",
         )
+
+
+def clear_stale(mount_point: Path) -> None:
+    """Clear away what a process of ours that is gone left mounted; what is alive, or is not ours, stays.
+
+    Raises:
+        MountRefused: It could not be cleared, or it does not answer and somebody else may serve it.
+    """
+    point = locate(mount_point)
+    while (found := mountinfo.at(point)) is not None and found.is_ours:
+        if outside.look(point, LOOK_TIMEOUT_S) is Pulse.ALIVE:
+            return
+        _clear(found)
 
 
 def _clear(found: Mount) -> None:

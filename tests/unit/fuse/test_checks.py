@@ -132,6 +132,25 @@ def test_a_dead_mount_that_stays_is_told(point: Path, monkeypatch: pytest.Monkey
         checks.check_mount_point(point)
 
 
+@pytest.mark.parametrize(("pulse", "done"), [(Pulse.DEAD, ["look", "look", "clear 0:39"]), (Pulse.ALIVE, ["look"])])
+def test_what_is_dead_of_ours_is_cleared_and_what_lives_stays(
+    point: Path, monkeypatch: pytest.MonkeyPatch, pulse: Pulse, done: list[str]
+) -> None:
+    host = Host(ours(point), pulse)
+    on_host(monkeypatch, host)
+
+    checks.clear_stale(point)
+
+    assert done == host.done
+
+
+def test_a_dead_mount_that_cannot_be_cleared_is_no_success(point: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    on_host(monkeypatch, Host(ours(point), Pulse.DEAD, clears=False))
+
+    with pytest.raises(StaleMount, match="could not be cleared"):
+        checks.clear_stale(point)
+
+
 def test_what_is_mounted_at_a_mount_point_is_not_touched_to_locate_it(
     point: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
