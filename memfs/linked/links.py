@@ -5,7 +5,7 @@ by the next one of the same state. Used by `serving` and `ending`, in one thread
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from memfs.core.errors import MountPointBusy, MountPointMissing, MountPointNotEmpty, MountRefused
@@ -66,21 +66,29 @@ class Links:
     def show(self, slugs: Mapping[str, str]) -> None:
         """Have one link for each slug, to the tree of the store with that id, and no other link.
 
+        What somebody else put at the name of one is left alone; see `replaced`.
+
         Raises:
             OSError: The mount point cannot be written.
         """
         for one in self._point.iterdir():
             if one.name not in slugs and state_of(one) is not None:
                 one.unlink()
+        replaced = self.replaced(slugs)
         for slug, store_id in slugs.items():
             target, link = self._stores / store_id / "tree", self._point / slug
-            if link.is_symlink() and link.readlink() == target:
+            if slug in replaced or (link.is_symlink() and link.readlink() == target):
                 continue
             # Renamed into place: at no moment is the name missing.
             new = self._point / _NEW
             new.unlink(missing_ok=True)
             new.symlink_to(target)
             new.replace(link)
+
+    def replaced(self, slugs: Iterable[str]) -> set[str]:
+        """Return the names at which somebody put something else: what is written there is in no store."""
+        places = {slug: self._point / slug for slug in slugs}
+        return {slug for slug, place in places.items() if os.path.lexists(place) and state_of(place) is None}
 
     def _check_writable(self) -> None:
         if self._point.stat().st_uid == os.geteuid():

@@ -2,10 +2,12 @@
 
 It answers on ``mount.sock`` as a mount does, so worker and `memfs status` need not know the difference. What it cannot
 promise is in docs/SEMANTICS.md. Threading: `run` belongs to the main thread, which waits for signals; the socket's
-thread answers the worker.
+thread answers the worker, and one lock keeps the two apart.
 """
 
+import logging
 import os
+import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -28,6 +30,9 @@ from memfs.tree.owner import DirectOwner
 if TYPE_CHECKING:
     from memfs.core.attachment import Attachment
 
+log = logging.getLogger(__name__)
+
+_LOOK_EVERY_S = 2.0
 MODE = "directory"
 """What `Ping` is told, beside "fuse"."""
 
@@ -53,7 +58,8 @@ def run(layout: Layout, mount_point: Path, *, on_ready: Callable[[], None]) -> i
         socket.start()
         on_ready()
         while not signals.asked:
-            signals.wait()
+            signals.wait(_LOOK_EVERY_S)
+            served.look()
     return 0
 
 
@@ -79,6 +85,8 @@ class _Served:
         self._links, self._shown = Links(point, layout), Shown(point, layout)
         self._owner = DirectOwner(layout.store, timeout_s=5.0, is_shared=True)
         self._attachments: dict[str, Attachment] = {}
+        self._replaced: set[str] = set()
+        self._lock = threading.Lock()
 
     def load(self) -> None:
         """Show the stores that are attached now, as they are attached now."""
@@ -89,8 +97,31 @@ class _Served:
         self._links.show({one.slug: one.store_id for one in found})
         self._shown.show(found)
 
+    def look(self) -> None:
+        """Give back links that were taken away, and say which ones were replaced by something else."""
+        with self._lock:
+            self._look({one.slug: one.store_id for one in self._attachments.values()})
+
+    def _look(self, slugs: dict[str, str]) -> None:
+        replaced = self._links.replaced(slugs)
+        for slug in sorted(replaced - self._replaced):
+            log.warning(
+                "%s is no longer the link to its store: nothing that is written there is synced; move it away, and the "
+                "link comes back",
+                self._point / slug,
+            )
+        self._replaced = replaced
+        try:
+            self._links.show(slugs)
+        except OSError as error:
+            log.warning("the links at %s cannot be looked after: %s", self._point, error.strerror)
+
     def answer(self, request: Request) -> Answer:
         """Answer a request of the worker; may raise MemfsError or OSError."""
+        with self._lock:
+            return self._answer(request)
+
+    def _answer(self, request: Request) -> Answer:
         match request:
             case Replace() | Remove() | Move():
                 return self._change(request)
@@ -127,4 +158,10 @@ class _Served:
 
     def _facts(self) -> dict[str, object]:
         stores = [{"store_id": one.store_id, "slug": one.slug} for one in self._attachments.values()]
-        return {"pid": os.getpid(), "mount_point": str(self._point), "mode": MODE, "stores": stores}
+        return {
+            "pid": os.getpid(),
+            "mount_point": str(self._point),
+            "mode": MODE,
+            "stores": stores,
+            "replaced": sorted(self._replaced),
+        }

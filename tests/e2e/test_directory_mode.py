@@ -128,6 +128,27 @@ def test_a_killed_process_is_taken_over_by_the_next(memfs: Memfs, notes: str, tm
         assert (directory_of(up) / "kept.md").read_text() == "kept\n"
 
 
+def test_a_link_that_is_taken_away_comes_back_and_one_that_is_replaced_is_named(
+    memfs: Memfs, notes: str, tmp_path: Path
+) -> None:
+    """As `rm -rf notes && mkdir notes` does, which takes the link, not what it leads to."""
+    with running_up(memfs, tmp_path, "--store", notes, "--no-fuse") as up:
+        link = directory_of(up)
+        (link / "kept.md").write_text("kept\n")
+        link.unlink()
+        eventually(link.is_symlink)
+        kept = (link / "kept.md").read_text()
+        link.unlink()
+        link.mkdir()
+        (link / "lost.md").write_text("in no store\n")
+        eventually(lambda: f"{link} is no longer the link to its store" in up.told())
+        aside = (link / "lost.md").rename(tmp_path / "aside.md")
+        link.rmdir()
+        eventually(link.is_symlink)
+
+    assert ("kept\n", "in no store\n") == (kept, aside.read_text())
+
+
 def test_unmount_ends_it(memfs: Memfs, notes: str, tmp_path: Path) -> None:
     with running_up(memfs, tmp_path, "--store", notes, "--no-fuse") as up:
         unmounted = up.memfs.run("unmount", up.mount)
