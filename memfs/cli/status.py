@@ -12,7 +12,7 @@ import typer
 
 from memfs.cli import options, state_directory
 from memfs.config import default_state, load
-from memfs.core.errors import InvalidRequest
+from memfs.core.errors import AlreadyHeld, InvalidRequest
 from memfs.core.tree_requests import Ping, decode_answer, encode_request
 from memfs.health import short_address
 from memfs.state.layout import Layout
@@ -36,13 +36,18 @@ def status(
 ) -> None:
     """Show stores, access, state, pending, problems, conflicts and the last sync.
 
-    With --wait, exits 0 once nothing is pending any more, and 1, naming what is left, after the timeout.
+    With --wait, exits 0 once nothing is pending any more, and 1, naming what is left, after the timeout; 9 where the
+    worker does not answer.
     """
     from memfs.cli.waiting import check_synced, wait_until_synced
 
     layout = state_directory.found(state or load(config).state.dir or default_state())
     if wait:
-        wait_until_synced(layout, timeout)
+        try:
+            wait_until_synced(layout, timeout)
+        except AlreadyHeld:
+            _show(layout, as_json=as_json)  # What is known all the same.
+            raise
     _show(layout, as_json=as_json)
     if wait:
         check_synced(layout)

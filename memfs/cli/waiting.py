@@ -4,11 +4,10 @@ The worker that runs is asked to look at both sides; where none runs yet, it is 
 """
 
 import time
-from contextlib import suppress
 
 from memfs.cli.asking import ask_running_worker
 from memfs.cli.output import printable
-from memfs.core.errors import InvalidRequest, Unsynced
+from memfs.core.errors import AlreadyHeld, InvalidRequest, Unsynced
 from memfs.core.plan import Side
 from memfs.core.worker_requests import Drain
 from memfs.state.layout import Layout
@@ -19,13 +18,22 @@ _SHOWN = 10
 
 
 def wait_until_synced(layout: Layout, timeout_s: float) -> None:
-    """Return once a worker has found nothing pending in any attached store, or after ``timeout_s`` seconds."""
+    """Return once a worker has found nothing pending in any attached store, or after ``timeout_s`` seconds.
+
+    Raises:
+        AlreadyHeld: A worker runs and does not answer, to the end.
+    """
     until = time.monotonic() + timeout_s
     while True:
         rest_s = max(0.0, until - time.monotonic())
         has_answered = False
-        with suppress(InvalidRequest):  # It ended meanwhile: another one may follow.
+        try:
             has_answered = ask_running_worker(layout, Drain(timeout_s=rest_s), timeout_s=rest_s) is not None
+        except InvalidRequest:
+            pass  # It ended meanwhile: another one may follow.
+        except AlreadyHeld:
+            if time.monotonic() >= until:
+                raise
         found = summaries(layout)
         if has_answered and found and not any(one.pending or _is_unsure(one) for one in found):
             return

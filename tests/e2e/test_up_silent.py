@@ -1,7 +1,10 @@
 """`memfs up` whose processes are killed or stopped from outside: what it leaves, and what the other commands say."""
 
+import json
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,15 @@ def notes(memfs: Memfs, tmp_path: Path) -> str:
     name = f"Silent {tmp_path.name}"
     assert memfs.run("stores", "create", name).code == 0
     return name
+
+
+@contextmanager
+def stopped(pid: int) -> Iterator[None]:
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
 
 
 def test_a_mount_that_is_dead_when_all_is_to_stop_is_cleared(memfs: Memfs, notes: str, tmp_path: Path) -> None:
@@ -34,3 +46,42 @@ def test_a_mount_that_is_dead_when_all_is_to_stop_is_cleared(memfs: Memfs, notes
 def other_store(memfs: Memfs, name: str) -> str:
     assert memfs.run("stores", "create", f"Other {name}").code == 0
     return f"Other {name}"
+
+
+def test_a_worker_that_does_not_answer_is_told_soon(memfs: Memfs, notes: str, tmp_path: Path) -> None:
+    quick = tmp_path / "quick.toml"
+    quick.write_text("[worker]\ndrain_timeout_s = 1\n")
+    with running_up(memfs, tmp_path, "--store", notes) as up:
+        state, worker = ("--state", up.state), up.children()["worker"]
+        eventually(lambda: json.loads(up.status().out)["stores"][0]["last_sync_at"] is not None)
+        with stopped(worker):
+            told = [
+                memfs.run(*words, *state)
+                for words in (
+                    ("status", "--wait", "--timeout", "1"),
+                    ("drain", "--timeout", "1"),
+                    ("sync", "--once", "-c", quick),
+                )
+            ]
+        after = memfs.run("drain", *state)
+
+    for one in told:
+        assert 9 == one.code
+        assert f"memfs: the worker that runs (process {worker}) does not answer. " in one.err
+        assert 1 == len(one.err.splitlines())
+    assert f"mount   {up.mount}" in told[0].out
+    assert "synced" in told[0].out
+    assert (0, "") == (after.code, after.err)
+
+
+def test_a_request_without_a_time_of_its_own_is_not_waited_for_for_ever(
+    memfs: Memfs, notes: str, tmp_path: Path
+) -> None:
+    with running_up(memfs, tmp_path, "--store", notes) as up:
+        eventually(lambda: json.loads(up.status().out)["stores"][0]["last_sync_at"] is not None)
+        (slug,) = (one["slug"] for one in json.loads(up.status().out)["stores"])
+        with stopped(up.children()["worker"]):
+            told = memfs.run("resolve", f"{slug}/a.md", "--take", "local", "--state", up.state)
+
+    assert 9 == told.code
+    assert "does not answer" in told.err
