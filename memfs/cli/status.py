@@ -63,8 +63,7 @@ def _show(layout: Layout, *, as_json: bool) -> None:
         print_json(head | {"stores": [_as_json(one, mount, is_watched=worker) for one in found]})
         return
     typer.echo(f"state   {layout.root}")
-    kind = ", directory mode" if mount.get("mode") == "directory" else ""
-    typer.echo(f"mount   {mount.get('mount_point', 'not mounted')}{kind}")
+    typer.echo(f"mount   {mount.get('mount_point', 'not mounted')}{_how(mount)}")
     typer.echo(f"worker  {'running' if worker else 'not running'}")
     for one in owed_by_detached(layout):
         typer.echo(
@@ -76,6 +75,13 @@ def _show(layout: Layout, *, as_json: bool) -> None:
     _print_stores(found, mount, is_watched=worker)
     if not worker:
         typer.echo("no worker runs: what was written since the last sync is not counted")
+
+
+def _how(mount: dict[str, Any]) -> str:
+    """Return what is to be said of a mount behind its mount point."""
+    if pid := mount.get("silent_pid"):
+        return f", which does not answer (process {pid})"
+    return ", directory mode" if mount.get("mode") == "directory" else ""
 
 
 def _print_stores(found: "list[StoreSummary]", mount: dict[str, Any], *, is_watched: bool) -> None:
@@ -124,7 +130,7 @@ def _read_only_by(one: "StoreSummary", mount: dict[str, Any]) -> str | None:
 
     In directory mode it is permission bits, as far as they go.
     """
-    if one.attachment.is_writable or not mount:
+    if one.attachment.is_writable or not mount or "silent_pid" in mount:
         return None
     if mount.get("mode") == "directory":
         return "permissions"
@@ -149,7 +155,10 @@ def _as_json(one: "StoreSummary", mount: dict[str, Any], *, is_watched: bool) ->
 
 
 def mount_facts(layout: Layout) -> dict[str, Any]:
-    """Ask the mount of this state about itself (`Answer.facts`); empty when there is none."""
+    """Ask the mount of this state about itself (`Answer.facts`); empty when there is none.
+
+    Of one that does not answer: the ``mount_point``, and the ``silent_pid`` of its process.
+    """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asker:
         asker.settimeout(PING_TIMEOUT_S)
         try:
@@ -158,8 +167,17 @@ def mount_facts(layout: Layout) -> dict[str, Any]:
             asker.sendall(encode_request(Ping()))
             with asker.makefile("rb") as answers:
                 return decode_answer(answers.readline()).facts
+        except TimeoutError:
+            return _silent_facts(layout)
         except (OSError, InvalidRequest):
             return {}
+
+
+def _silent_facts(layout: Layout) -> dict[str, Any]:
+    from memfs.fuse import lock
+
+    pid, point = lock.holder_told(layout.root) or (0, "")
+    return {"silent_pid": pid, "mount_point": point} if pid else {}
 
 
 def _ago(moment: float | None, now: float) -> str:

@@ -49,6 +49,24 @@ def holder(state: Path) -> int:
         os.close(lock)
 
 
+def holder_told(state: Path) -> tuple[int, str] | None:
+    """Return process and mount point of the mount that serves a state directory; None where no process holds it."""
+    try:
+        lock = os.open(state / NAME, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        device, inode = os.fstat(lock).st_dev, os.fstat(lock).st_ino
+        # Read about, never tried: a mount that starts now must find it free.
+        held = f" {os.major(device):02x}:{os.minor(device):02x}:{inode} "
+        if held not in Path("/proc/locks").read_text(encoding="ascii"):
+            return None
+        pid, point = _told(lock)
+        return int(pid), point
+    finally:
+        os.close(lock)
+
+
 def _told(lock: int) -> tuple[str, str]:
     pid, _, point = os.fsdecode(os.pread(lock, 8_192, 0)).partition(" ")
     return pid, point.strip()

@@ -85,3 +85,18 @@ def test_a_request_without_a_time_of_its_own_is_not_waited_for_for_ever(
 
     assert 9 == told.code
     assert "does not answer" in told.err
+
+
+def test_status_tells_of_a_mount_that_does_not_answer(memfs: Memfs, notes: str, tmp_path: Path) -> None:
+    with running_up(memfs, tmp_path, "--store", f"{notes}:ro") as up:
+        mount = up.children()["mount"]
+        with stopped(mount):
+            told = memfs.run("status", "--state", up.state)
+            as_json = json.loads(up.status().out)
+        os.kill(mount, signal.SIGKILL)
+        dead = memfs.run("status", "--state", up.state)
+
+    assert (0, "") == (told.code, told.err)
+    assert f"mount   {up.mount}, which does not answer (process {mount})\n" in told.out
+    assert (str(up.mount), None) == (as_json["mount_point"], as_json["stores"][0]["read_only_by"])
+    assert "mount   not mounted\n" in dead.out
