@@ -25,6 +25,7 @@ from memfs.tree.trash import keep_in_trash, trash_name
 from worker.merging import MERGED, settle_merge
 from worker.outcomes import Outcome
 from worker.placing import UNKNOWN, Placing, agreed, is_applied, placed
+from worker.reading import read_local
 from worker.replica import Replica
 from worker.views import LocalFile, RemoteMemory
 
@@ -41,27 +42,29 @@ class Conflicting:
 
     async def merge(self, path: StorePath) -> Outcome:
         """Put a merge of both edits at the path, or keep both where they overlap or nothing is known of the base."""
-        file, memory = self._replica.local.files[path], self._replica.remote.memories[path]
+        memory = self._replica.remote.memories[path]
         theirs = await self._placing.content(path, memory)
         if theirs is None:
             return Outcome(news=frozenset({path}))
-        ours = await asyncio.to_thread(self._replica.near.read, path, file)
+        ours, file = await asyncio.to_thread(read_local, self._replica, path)
         merged = await asyncio.to_thread(self._merged, await self._bases(path), theirs, ours)
         if merged is None:
             return await self.conflict(path)
         if merged == ours:
             log.info("merged %s: the local %.12s has what the remote's %.12s changed",
                      path, file.content_sha256, memory.content_sha256)  # fmt: skip
-            return Outcome(agreed=_from(path, memory))
+            return Outcome(agreed=_from(path, memory), files=((path, file),))
         return await self._put_merge(path, file, memory, ours, merged)
 
     async def conflict(self, path: StorePath) -> Outcome:
         """Keep the local bytes in a conflict copy, then put the remote's bytes at the path."""
-        file, memory = self._replica.local.files[path], self._replica.remote.memories[path]
+        memory = self._replica.remote.memories[path]
         content = await self._placing.content(path, memory)
         if content is None:
             return Outcome(news=frozenset({path}))
-        ours = await asyncio.to_thread(self._replica.near.read, path, file)
+        ours, file = await asyncio.to_thread(read_local, self._replica, path)
+        if file.content_sha256 == memory.content_sha256:
+            raise ConcurrentChange(f"{path} holds by now what the remote has")
         copy, made = await asyncio.to_thread(self._keep_copy, path, file.content_sha256, ours)
         force = self._placing.is_overdue(path)
         answer = await self._placing.replace(path, file, memory.content_sha256, content, force=force)

@@ -32,7 +32,7 @@ from memfs.core.reconcile import Action
 from memfs.core.tree_requests import Changed
 from worker.conflicting import Conflicting
 from worker.outcomes import Outcome, Trouble, record
-from worker.placing import Placing
+from worker.placing import CHANGED_WAIT_S, Placing
 from worker.pulls import Pulls
 from worker.pushes import Pushes
 from worker.replica import NOT_WRITTEN, Replica
@@ -188,7 +188,7 @@ class Executor:
             except AlreadyHeld:
                 return Outcome(postponed=path)
             except ConcurrentChange:
-                return Outcome(read_again=(path,), postponed=path)
+                return Outcome(read_again=(path,), postponed=path, wait_s=CHANGED_WAIT_S)
             except StoreFull as error:
                 trouble = Trouble(path=path, side=side, code=error.code, message=f"{path}: {error}")
                 return Outcome(trouble=trouble, postponed=path, wait_s=FULL_WAIT_S)

@@ -20,6 +20,8 @@ from worker.replica import NOT_WRITTEN, STAGED, Replica
 from worker.views import LocalFile, RemoteMemory, described
 
 BUSY_WAIT_S = 0.5
+CHANGED_WAIT_S = 0.25
+"""A file that was another one when its turn came: one that is written all the time is so however long it waits."""
 FORCE_AFTER_S = 30.0
 """A file that a program keeps writing is replaced after so long all the same; what is displaced is kept."""
 UNKNOWN = Identity(0, 0, 0, 0)

@@ -12,7 +12,6 @@ from memfs.api.models import Memory, timestamp
 from memfs.core.digest import check_content
 from memfs.core.errors import (
     ConcurrentChange,
-    InvalidRequest,
     NotFound,
     PathConflict,
     PreconditionFailed,
@@ -23,6 +22,7 @@ from memfs.core.plan import Rename, Side
 from memfs.state.baseline import Agreed
 from worker.braking import carried_out
 from worker.outcomes import Outcome
+from worker.reading import read_local
 from worker.replica import Replica
 from worker.views import LocalFile
 
@@ -108,25 +108,12 @@ class Pushes:
             InvalidContent: It is no UTF-8 text.
             ContentTooLarge: It has too many bytes.
         """
-        content, file = await asyncio.to_thread(self._read, path)
+        content, file = await asyncio.to_thread(read_local, self._replica, path)
         text = check_content(content, self._replica.limits, path)
         await asyncio.to_thread(self._replica.contents.put, file.content_sha256, content)
         with self._replica.state.transaction():
             self._replica.state.baseline.intend([(path, file.content_sha256)])
         return text, file
-
-    def _read(self, path: StorePath) -> tuple[bytes, LocalFile]:
-        observed = self._replica.local.files[path]
-        if path not in self._replica.postponed:
-            return self._replica.near.read(path, observed), observed
-        # It was another one each time its turn came: one that is written all the time goes out as it is now.
-        content, file = self._replica.near.read_now(path)
-        try:
-            check_content(content, self._replica.limits, path)
-        except InvalidRequest:
-            if file.content_sha256 != observed.content_sha256:
-                raise ConcurrentChange(f"{path} is in the middle of being written") from None
-        return content, file
 
     async def _ask_again(self, memory_id: str, path: StorePath) -> Outcome:
         news = await self._replica.far.look_again(memory_id)

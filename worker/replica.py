@@ -204,6 +204,12 @@ class Replica:
         """Have the path read again, at once."""
         self.dirty.mark(relative(path).encode(), self.clock.monotonic())
 
+    def take_dirty(self) -> list[bytes]:
+        """Return what is to be read again: what is settled, and what an action waits for that found it changed."""
+        now = self.clock.monotonic()
+        waited = {relative(path).encode() for path, one in self.postponed.items() if one.until <= now}
+        return self.dirty.take_due(now, waited)
+
     # ------------------------------------------------------------------------------------------------------- local
 
     def known(self, path: StorePath) -> LocalFile | None:

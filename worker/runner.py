@@ -294,7 +294,7 @@ class Runner:
 
     async def _look(self, *, everything: bool = False) -> None:
         dirty = self.replica.dirty
-        relatives = dirty.take_all() if everything else dirty.take_due(self._clock())
+        relatives = dirty.take_all() if everything else self.replica.take_dirty()
         if relatives:
             self.replica.saw(await asyncio.to_thread(self.replica.near.look_at, relatives))
             self._has_news = True

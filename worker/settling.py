@@ -4,7 +4,7 @@ Used for dirty paths, and for a scan that is wanted. Values only; the worker's c
 handed in.
 """
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from typing import Generic, TypeVar
 
 QUIET_S = 0.25
@@ -34,9 +34,9 @@ class Settling(Generic[Key]):
         first, _ = self._seen.get(key, (now, now))
         self._seen[key] = (first, now)
 
-    def take_due(self, now: float) -> list[Key]:
-        """Return what is settled, and forget it."""
-        due = [key for key in self._seen if self._due_at(key) <= now]
+    def take_due(self, now: float, also: Collection[Key] = ()) -> list[Key]:
+        """Return what is settled, and what of ``also`` changed at all, and forget it."""
+        due = [key for key in self._seen if key in also or self._due_at(key) <= now]
         for key in due:
             del self._seen[key]
         return due

@@ -169,6 +169,35 @@ async def test_a_file_that_is_another_one_each_time_is_sent_nevertheless(host: H
     assert ["busy.md"] == list(await far.contents())
 
 
+async def test_a_file_that_grows_each_time_its_turn_comes_is_merged_nevertheless(host: Host, far: Far) -> None:
+    """A program appends between every look and every merge, while the remote edits the same memory."""
+    lines = ["line 0\n"]
+    read = host.replica.tree.read
+
+    def append() -> None:
+        with (host.store.tree / "log.md").open("a") as file:
+            file.write(lines[-1])
+
+    def grown_before(path: StorePath) -> tuple[bytes, Identity]:
+        if len(lines) <= 20:
+            lines.append(f"line {len(lines)}\n")
+            append()
+        return read(path)
+
+    host.write("log.md", "base\n")
+    await host.sync()
+    append()
+    await far.write("log.md", "theirs\nbase\n")
+    host.replica.tree.read = grown_before  # type: ignore[method-assign]  (between every look and every merge)
+    await host.sync(wait_s=1.0)
+
+    assert len(lines) < 20
+    (content,) = (await far.contents()).values()
+    assert content.startswith("theirs\nbase\nline 0\nline 1\n")
+    assert "theirs\nbase\n" + "".join(lines) == host.tree()["log.md"]
+    assert [] == host.conflicts()
+
+
 async def test_half_a_character_under_a_writer_is_not_what_is_refused(host: Host, far: Far) -> None:
     read = host.replica.tree.read
     contents = iter([b"1\n", b"2\n", b"3\n", "é".encode()[:1], b"5\n", b"6\n"])

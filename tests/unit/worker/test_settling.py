@@ -40,3 +40,12 @@ def test_paths_settle_on_their_own_and_all_may_be_taken() -> None:
     assert ["a"] == settling.take_due(11.0)
     assert ["b"] == settling.take_all()
     assert 0 == len(settling)
+
+
+def test_what_is_waited_for_is_taken_before_it_settles_where_it_changed() -> None:
+    settling: Settling[str] = Settling()
+    settling.mark("a", 10.0)
+    settling.mark("b", 10.0)
+
+    assert ["b"] == settling.take_due(10.0, {"b", "c"})
+    assert ["a"] == settling.take_all()
