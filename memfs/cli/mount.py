@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memfs.cli import options, state_directory
+from memfs.cli import left_links, options, state_directory
 from memfs.core.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
@@ -117,14 +117,15 @@ def _run(point: Path, state: Path, settings: "Settings") -> int:
             typer.echo("no store is attached to this state yet: `memfs sync --store NAME` or `memfs up` does that")
         health.notify(ready=True, status=str(point))
 
-    return run(
-        filesystem,
-        socket_path=layout.mount_socket,
-        mount_point=point,
-        options=MountOptions(allow_other=table.allow_other, open_upcalls=OpenUpcalls(table.open_upcalls)),
-        on_ready=say_ready,
-        on_stopping=lambda: health.notify(stopping=True, status=f"unmounting {point}", extend_timeout_s=UNMOUNT_S),
-    )
+    with left_links.told(point):
+        return run(
+            filesystem,
+            socket_path=layout.mount_socket,
+            mount_point=point,
+            options=MountOptions(allow_other=table.allow_other, open_upcalls=OpenUpcalls(table.open_upcalls)),
+            on_ready=say_ready,
+            on_stopping=lambda: health.notify(stopping=True, status=f"unmounting {point}", extend_timeout_s=UNMOUNT_S),
+        )
 
 
 def _link(point: Path, state: Path, _settings: "Settings") -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memfs.cli import options, state_directory
+from memfs.cli import left_links, options, state_directory
 from memfs.cli.children import Supervisor
 from memfs.cli.lifecycle import Hosting, UpOptions
 from memfs.config import RemoteSettings, Settings, default_server_data, default_state, load, wanted
@@ -77,7 +77,8 @@ def _check_mount(given: UpOptions) -> None:
     if given.fuse:
         from memfs.fuse.mounting import check
 
-        check(given.mount_point, state=given.state, allow_other=given.settings.mount.allow_other)
+        with left_links.told(given.mount_point):
+            check(given.mount_point, state=given.state, allow_other=given.settings.mount.allow_other)
         return
     from memfs.linked.serving import check as check_linked
     from memfs.state.layout import Layout

@@ -107,6 +107,12 @@ def test_a_store_that_was_read_only_by_links_can_be_written_when_mounted(
         os.kill(up.children()["mount"], signal.SIGKILL)
         os.kill(up.process.pid, signal.SIGKILL)
         up.process.wait(30)
+    refused = [
+        memfs.run(*words, "--state", up.state)
+        for words in (("mount", up.mount), ("up", "--store", notes, "--mount", up.mount))
+    ]
+    assert [8, 8] == [one.code for one in refused]
+    assert all(f"End that first: memfs unmount {up.mount}\n" in one.err for one in refused), refused
     assert up.memfs.run("unmount", up.mount).code == 0
     assert [] == list(up.mount.iterdir())
 
