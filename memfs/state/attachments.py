@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from memfs.core.attachment import Access, Attachment
-from memfs.state.database import open_to_read, open_to_write, transaction
+from memfs.state.database import open_to_read, open_to_write, readable, transaction
 from memfs.state.layout import Layout, StoreLayout
 
 _PRIVATE = 0o700
@@ -23,6 +23,7 @@ def attach(layout: Layout, attachments: Sequence[Attachment], session_id: str = 
 
     Raises:
         StateDamaged: A store's database cannot be read.
+        StateUnavailable: It cannot be written for now, for instance on a full disk.
         OSError: A directory cannot be made.
     """
     layout.root.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
@@ -32,13 +33,13 @@ def attach(layout: Layout, attachments: Sequence[Attachment], session_id: str = 
     wanted = {attachment.store_id for attachment in attachments}
     for store in _known(layout):
         if store.store_id not in wanted:
-            _write(store, "UPDATE attachment SET is_attached = 0")
+            _write(store, _DETACH)
     for position, attachment in enumerate(attachments):
         store = layout.store(attachment.store_id)
         for directory in (store.root, store.tree, store.base, store.trash, store.staging):
             directory.mkdir(mode=_PRIVATE, exist_ok=True)
         _write(store, _REPLACE, _fields(attachment, position))
-    if session_id:
+    if session_id and attached_session(layout) != session_id:
         layout.session.write_text(session_id, encoding="utf-8")
 
 
@@ -71,8 +72,14 @@ def detached(layout: Layout) -> list[Attachment]:
 _REPLACE = """
 INSERT OR REPLACE INTO attachment (only_row, store_id, name, slug, access, description, instructions, archived,
     position, is_attached)
-VALUES (1, :store_id, :name, :slug, :access, :description, :instructions, :archived, :position, 1)
+SELECT 1, :store_id, :name, :slug, :access, :description, :instructions, :archived, :position, 1
+WHERE NOT EXISTS (
+    SELECT 1 FROM attachment WHERE is_attached AND store_id = :store_id AND name = :name AND slug = :slug
+    AND access = :access AND description = :description AND instructions = :instructions AND archived = :archived
+    AND position = :position)
 """
+_DETACH = "UPDATE attachment SET is_attached = 0 WHERE is_attached"
+"""Neither writes anything where it is so already: a worker starts on a full disk with what is attached."""
 
 
 def _read(layout: Layout, *, is_attached: bool) -> list[Attachment]:
@@ -92,7 +99,11 @@ def _known(layout: Layout) -> list[StoreLayout]:
 
 
 def _write(store: StoreLayout, statement: str, fields: dict[str, str | int] | None = None) -> None:
-    with closing(open_to_write(store.database)) as connection, transaction(connection):
+    with (
+        closing(open_to_write(store.database)) as connection,
+        readable(store.database),
+        transaction(connection),
+    ):
         connection.execute(statement, fields or {})
 
 

@@ -1,14 +1,17 @@
 """How stores are attached, as the mount and the command line read it from the state directory."""
 
+import sqlite3
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from memfs.core.attachment import Access, Attachment
-from memfs.core.errors import StateDamaged
+from memfs.core.errors import StateDamaged, StateUnavailable
 from memfs.state import attachments
 from memfs.state.attachments import attach, attached, attached_session
+from memfs.state.database import open_to_write
 from memfs.state.layout import Layout
 
 
@@ -113,3 +116,45 @@ def test_a_session_is_never_taken_to_have_another_ones_stores(layout: Layout, mo
         attach(layout, [attachment("beta")], "sesn_2")
 
     assert attached_session(layout) == ""
+
+
+def _on_a_full_disk(path: Path) -> sqlite3.Connection:
+    connection = open_to_write(path)
+    pages = connection.execute("PRAGMA page_count").fetchone()[0]
+    connection.execute(f"PRAGMA max_page_count = {pages}")
+    return connection
+
+
+def _where_nothing_is_written(path: Path) -> sqlite3.Connection:
+    connection = open_to_write(path)
+    for change in ("INSERT", "UPDATE"):
+        connection.execute(
+            f"CREATE TEMP TRIGGER no_{change} BEFORE {change} ON attachment "
+            "BEGIN SELECT RAISE(ABORT, 'nothing is to be written'); END"
+        )
+    return connection
+
+
+def test_a_full_disk_is_told_as_one(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    attach(layout, [attachment("alpha")])
+    monkeypatch.setattr(attachments, "open_to_write", _on_a_full_disk)
+
+    with pytest.raises(StateUnavailable, match=r"state\.db cannot be used for now: .*full"):
+        attach(layout, [replace(attachment("alpha"), instructions="read it " * 50_000)])
+
+    assert [attachment("alpha")] == attached(layout)
+
+
+def test_what_is_attached_already_is_not_written_again(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that starts on a full disk goes on with the stores that it had."""
+    attach(layout, [attachment("alpha"), attachment("beta")])
+    attach(layout, [attachment("alpha")], "sesn_1")
+    monkeypatch.setattr(attachments, "open_to_write", _where_nothing_is_written)
+    written = layout.session.stat().st_mtime_ns
+
+    attach(layout, [attachment("alpha")], "sesn_1")
+
+    assert [attachment("alpha")] == attached(layout)
+    assert written == layout.session.stat().st_mtime_ns
+    with pytest.raises(sqlite3.IntegrityError, match="nothing is to be written"):
+        attach(layout, [attachment("alpha", access=Access.READ_ONLY)], "sesn_1")
