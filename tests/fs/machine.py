@@ -228,6 +228,7 @@ class Machine(Calls):
     def write_through(self, handle: Handle, content: bytes) -> None:
         assert isinstance(handle.node, File)
         file = handle.node
+        self.is_settled = False  # through a superseded descriptor: the kernel is told in a moment
         self.agree(lambda: handle.real.write(content, 0), lambda: self.model.write(file, content, 0, append=True))
 
     def appending(self) -> list[tuple[Handle, str]]:
