@@ -10,6 +10,7 @@ import logging
 import random
 import signal
 from collections.abc import Coroutine, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -307,6 +308,12 @@ class _Service:
     async def _catch_up(self, timeout_s: float) -> None:
         """Wait until everything that was written before is on the remote, for at most so long."""
         until = self._options.clock.monotonic() + timeout_s
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s / 2):
+                await self._attached.wait()
+        if not self._attached.is_set():
+            # Nothing may be called synced for want of somebody who says which stores there are.
+            await self._attach(self._attaching.known(), is_certain=False)
         await asyncio.gather(*(runner.catch_up(until) for runner in list(self._runners.values())))
 
     async def _drain(self) -> None:
