@@ -30,6 +30,12 @@ def remote(clock: FakeClock) -> MemoryRemote:
 
 
 @pytest.fixture
+def no_change_feed(remote: MemoryRemote) -> None:
+    """The remote has none, as the hosted API: the worker polls versions, and each listing is an answer."""
+    remote.offers_changes = False
+
+
+@pytest.fixture
 async def far(remote: MemoryRemote) -> Far:
     return Far(remote, (await remote.create_store("Notes")).id)
 

@@ -13,15 +13,7 @@ from memfs.state.summary import summaries
 from worker.cycle import Decided
 from worker.gate import STOPPED_BASE_S
 
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def remote(clock: FakeClock) -> MemoryRemote:
-    """One without a change feed, as the hosted API is."""
-    found = MemoryRemote(now=clock.now)
-    found.offers_changes = False
-    return found
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("no_change_feed")]
 
 
 @pytest.fixture

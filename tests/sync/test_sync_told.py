@@ -11,15 +11,7 @@ from memfs.core.tree_requests import Changed
 from memfs.state.summary import summaries
 from worker.standing import SYNCED_S
 
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def remote(clock: FakeClock) -> MemoryRemote:
-    """One without a change feed, as the hosted API is: then each listing is an answer."""
-    found = MemoryRemote(now=clock.now)
-    found.offers_changes = False
-    return found
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("no_change_feed")]
 
 
 @pytest.fixture

@@ -15,17 +15,9 @@ from memfs.state.summary import summaries
 from worker.execute import AT_ONCE
 from worker.gate import STOPPED_S
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("no_change_feed")]
 
 NO_SPACE = OSError(errno.ENOSPC, "No space left on device")
-
-
-@pytest.fixture
-def remote(clock: FakeClock) -> MemoryRemote:
-    """One without a change feed, as the hosted API is."""
-    found = MemoryRemote(now=clock.now)
-    found.offers_changes = False
-    return found
 
 
 @pytest.fixture
