@@ -48,7 +48,7 @@ class Shown:
             shutil.rmtree(self._directory)
 
     def _texts(self, attachments: list[Attachment]) -> dict[str, bytes]:
-        found = [self._standing(one) for one in attachments]
+        found = self._standings(attachments)
         copies = {one.attachment.slug: one.summary.copies for one in found if one.summary is not None}
         return {
             "README.md": prompt(attachments, self._mount_point, has_info=False).encode(),
@@ -56,12 +56,12 @@ class Shown:
             "conflicts": conflicts_text(copies),
         }
 
-    def _standing(self, attachment: Attachment) -> Standing:
+    def _standings(self, attachments: list[Attachment]) -> list[Standing]:
         try:
             found = {one.attachment.store_id: one for one in summaries(self._layout)}
         except MemfsError as error:
-            return Standing(attachment, None, error)
-        return Standing(attachment, found.get(attachment.store_id), None)
+            return [Standing(one, None, error) for one in attachments]
+        return [Standing(one, found.get(one.store_id), None) for one in attachments]
 
     def _write(self, name: str, content: bytes) -> None:
         path, new = self._directory / name, self._directory / _NEW
